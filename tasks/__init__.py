@@ -1,0 +1,1 @@
+"""Prefect tasks: what is retried, limited and shown as one thing."""
