@@ -1,0 +1,140 @@
+"""What a command shows: a table or lines for a person, JSON for a program."""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Final
+
+import click
+
+_BIDI: Final = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_PIPE_WIDTH: Final = 100_000
+"""Columns of a table that goes into a pipe: nothing is cut or folded there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """How this command was asked to show things."""
+
+    as_json: bool = False
+    quiet: bool = False
+
+    def items(self, rows: Sequence[Any], columns: Mapping[str, Callable[[Any], object]]) -> None:
+        """A list: ``{"items": […], "count": n}``, or a table of `columns` by heading."""
+        if self.as_json:
+            self.document({"items": [jsonable(row) for row in rows], "count": len(rows)})
+        elif rows:
+            table([[column(row) for column in columns.values()] for row in rows], list(columns))
+        else:
+            self.note("nothing there yet")
+
+    def item(self, row: Any, lines: Iterable[tuple[str, object]]) -> None:
+        """One thing: its JSON, or named lines."""
+        if self.as_json:
+            self.document(jsonable(row))
+            return
+        shown = [(name, text(value)) for name, value in lines if value is not None]
+        width = max((len(name) for name, _ in shown), default=0)
+        for name, value in shown:
+            click.echo(f"{name:<{width}}  {value}")
+
+    def result(self, document: Mapping[str, Any], sentence: str) -> None:
+        """What a command did: its JSON, or the sentence."""
+        if self.as_json:
+            self.document(document)
+        else:
+            click.echo(plain(sentence))
+
+    def document(self, value: object) -> None:
+        """JSON on stdout, one document."""
+        click.echo(json.dumps(jsonable(value), allow_nan=False, separators=(", ", ": ")))
+
+    def note(self, sentence: str) -> None:
+        """A remark for the person at the terminal: stderr, never where ``-q`` asked for none."""
+        if not self.quiet:
+            click.echo(plain(sentence), err=True)
+
+
+def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Gives a command ``--json`` and ``-q``; its first argument is then the `Output`."""
+
+    @click.option("--json", "as_json", is_flag=True, help="Results as JSON on stdout, errors as JSON on stderr.")
+    @click.option("-q", "--quiet", is_flag=True, help="No remarks and no progress bar.")
+    @functools.wraps(command)
+    def with_output(*args: Any, as_json: bool, quiet: bool, **kwargs: Any) -> Any:
+        return command(Output(as_json=as_json, quiet=quiet), *args, **kwargs)
+
+    return with_output
+
+
+def table(rows: Sequence[Sequence[object]], headings: Sequence[str]) -> None:
+    """A table on stdout; recorded text in it is shown, never obeyed."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    drawn = Table(box=None, pad_edge=False, header_style="bold")
+    for index, heading in enumerate(headings):
+        numeric = all(isinstance(row[index], (int, float, Decimal)) or row[index] is None for row in rows)
+        drawn.add_column(heading, justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        drawn.add_row(*(Text(text(value)) for value in row))
+    piped = not sys.stdout.isatty()
+    Console(width=_PIPE_WIDTH if piped else None, highlight=False, soft_wrap=False).print(drawn)
+
+
+def text(value: object) -> str:
+    """A value as a person reads it: ``-`` for nothing, no control characters."""
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, datetime):
+        return value.strftime("%Y-%m-%d %H:%M:%S")
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, Decimal):
+        return f"{value:f}"
+    if isinstance(value, (list, tuple)):
+        return ", ".join(text(one) for one in value)
+    return plain(str(value))
+
+
+def plain(recorded: str) -> str:
+    """Text with nothing in it that a terminal would act on: control and direction characters are shown as escapes."""
+    if recorded.isascii() and recorded.isprintable():
+        return recorded
+    return "".join(_visible(character) for character in recorded)
+
+
+def jsonable(value: Any) -> Any:
+    """A value as JSON can hold it: models by their fields, times in ISO form, money as a number."""
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return value if value == value and abs(value) != float("inf") else None
+    if isinstance(value, Decimal):
+        return float(value)
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        return {str(name): jsonable(one) for name, one in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [jsonable(one) for one in value]
+    if hasattr(value, "model_dump"):
+        return jsonable(value.model_dump())
+    return str(value)
+
+
+def _visible(character: str) -> str:
+    if character == "\n":
+        return " "
+    if (character.isprintable() or character == " ") and character not in _BIDI:
+        return character
+    return character.encode("unicode_escape").decode("ascii")
