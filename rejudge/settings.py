@@ -94,6 +94,12 @@ def put(variables: Mapping[str, str]) -> None:
     os.environ.update(variables)
 
 
+def drop(*names: str) -> None:
+    """Unset environment variables of this process."""
+    for name in names:
+        os.environ.pop(name, None)
+
+
 def environment_with(variables: Mapping[str, str], *, without: tuple[str, ...] = ()) -> dict[str, str]:
     """The environment for a child process: this one's, less some names, with `variables` as defaults."""
     kept = {name: value for name, value in os.environ.items() if name not in without}

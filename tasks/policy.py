@@ -1,0 +1,39 @@
+"""Every retry, timeout and limit of the flows, once."""
+
+from __future__ import annotations
+
+from typing import Final
+
+CHUNK_SECONDS: Final = 3.0
+"""What a chunk of scorings aims to take: long beside the 35 ms of a task run, short beside a person's patience."""
+FIRST_CHUNK_SESSIONS: Final = 50
+"""Sessions in the first chunk, before anything was measured."""
+CHUNK_SESSIONS_MAX: Final = 500
+"""Sessions in a chunk at most: what is lost when the machine goes down, and what is held in memory."""
+SLOW_CHUNK_SESSIONS: Final = 15
+"""Sessions in a chunk of evaluators that declare themselves slow."""
+TASK_RUNS_MAX: Final = 2_000
+"""Task runs in one flow run at most: past some 3,400 waiting ones Prefect's server drops their states."""
+
+ESCALATIONS_MAX: Final = 200
+"""Scorings of one evaluator that get a task run of their own: when a backend is down, all of them fail."""
+ESCALATIONS_AT_ONCE: Final = 16
+"""Escalated scorings at once; one that waits out its delay holds a thread."""
+RETRIES: Final = 3
+"""Attempts after the first for what may work another time."""
+RETRY_BASE_SECONDS: Final = 1.0
+"""The first delay; each next one doubles."""
+RETRY_DELAY_MAX: Final = 60.0
+"""Seconds between two attempts at most, whatever the backend asked for."""
+RETRY_JITTER: Final = 0.3
+"""How much longer a delay may be, at random, so that what failed together does not return together."""
+
+PROGRESS_SECONDS: Final = 1.0
+"""Between two updates of the progress artifact: each is a request to the server."""
+TABLE_ROWS_MAX: Final = 200
+"""Rows of a table artifact: more is not readable there, and the rows themselves are in our database."""
+
+DRAIN_SECONDS: Final = 60.0
+"""How long a command with Prefect's temporary server waits until everything it did is recorded there."""
+SERVED_WITHIN_SECONDS: Final = 90.0
+"""A deployment nobody asked for work within this time is not served."""
