@@ -17,3 +17,5 @@ class Recording:
     """Lower-case hex ids of the traces it was assembled from."""
     spans: bytes = b""
     """The spans and log records themselves, in the otel room's own compressed form; empty where nothing was kept."""
+    replaces: tuple[str, ...] = ()
+    """Ids of stored sessions whose spans are now part of this one."""

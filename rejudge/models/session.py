@@ -67,6 +67,14 @@ class Recorded(BaseModel):
             return self.__dict__[name]
         return super().__getattr__(name)  # type: ignore[misc]
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Recorded) or type(other) is not type(self):
+            return NotImplemented
+        return self.decoded().__dict__ == other.decoded().__dict__
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.__dict__.get("id")))
+
     def decoded(self) -> Self:
         """This record with every payload decoded, ready for `model_dump`."""
         for name in self.lazy_fields:
@@ -200,7 +208,9 @@ class SessionView:
 
     __slots__ = ("baseline", "nodes", "session")
 
-    def __init__(self, session: Session, nodes: Sequence[Node] = (), *, baseline: Session | None = None) -> None:
+    def __init__(
+        self, session: Session, nodes: Sequence[Node] = (), *, baseline: Session | None = None
+    ) -> None:
         object.__setattr__(self, "session", session)
         object.__setattr__(self, "nodes", tuple(nodes))
         object.__setattr__(self, "baseline", baseline)
@@ -218,7 +228,9 @@ class SessionView:
     def pristine(self) -> SessionView:
         """The same session for the next reader, untouched by what this one did to its payloads."""
         baseline = self.baseline.pristine() if self.baseline is not None else None
-        return SessionView(self.session.pristine(), [node.pristine() for node in self.nodes], baseline=baseline)
+        return SessionView(
+            self.session.pristine(), [node.pristine() for node in self.nodes], baseline=baseline
+        )
 
     @property
     def llm_calls(self) -> tuple[Node, ...]:

@@ -1,0 +1,1 @@
+"""The only room that knows SQL: tables, engine, migrations, reads and writes by subject."""

@@ -1,0 +1,136 @@
+"""Opening a store: one engine per process, whole transactions, SQLite in WAL mode or PostgreSQL."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError
+from sqlalchemy.pool import NullPool
+
+from rejudge.errors import StoreError, UsageError
+
+BUSY_TIMEOUT_MS: Final = 30_000
+
+
+@dataclass(slots=True)
+class Database:
+    """A store's database. Safe to share between threads and across `fork`: each process gets its own engine."""
+
+    url: URL
+    _engines: dict[int, Engine] = field(default_factory=dict, repr=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    @property
+    def engine(self) -> Engine:
+        """This process's engine."""
+        pid = os.getpid()
+        with self._lock:
+            if pid not in self._engines:
+                self._engines.clear()
+                self._engines[pid] = _make_engine(self.url)
+            return self._engines[pid]
+
+    @property
+    def is_sqlite(self) -> bool:
+        """True for SQLite, False for PostgreSQL."""
+        return self.url.get_backend_name() == "sqlite"
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """A connection on which nothing is written, seeing one state of the database."""
+        with _translated(self), self.engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """A transaction: all of it, or nothing where the block raises."""
+        opened = self.engine.connect().execution_options(rejudge_write=True)
+        with _translated(self), opened as connection, connection.begin():
+            yield connection
+
+    def close(self) -> None:
+        """Gives every connection of this process back."""
+        with self._lock:
+            engine = self._engines.pop(os.getpid(), None)
+        if engine is not None:
+            engine.dispose()
+
+
+def connect(url: str) -> Database:
+    """The database at a URL: ``sqlite:///path`` or ``postgresql://…``. Nothing is opened yet.
+
+    Raises:
+        UsageError: For a URL that cannot be read, or another kind of database.
+    """
+    try:
+        parsed = make_url(url)
+    except ArgumentError as error:
+        raise UsageError(
+            "the database URL cannot be read", mend="use sqlite:///file.db or postgresql://user@host/name"
+        ) from error
+    backend = parsed.get_backend_name()
+    if backend not in ("sqlite", "postgresql"):
+        raise UsageError(f"databases of kind {backend!r} are not supported", mend="use sqlite:/// or postgresql://")
+    if backend == "postgresql":
+        parsed = parsed.set(drivername="postgresql+psycopg")
+    elif parsed.database in (None, "", ":memory:"):
+        raise UsageError("an in-memory SQLite database cannot be shared with flows", mend="use sqlite:///file.db")
+    return Database(parsed)
+
+
+def _make_engine(url: URL) -> Engine:
+    if url.get_backend_name() == "postgresql":
+        try:
+            return create_engine(url, pool_pre_ping=True, pool_size=8, max_overflow=16)
+        except NoSuchModuleError as error:
+            raise StoreError("psycopg is not installed", mend='pip install "psycopg[binary]"') from error
+    path = Path(url.database or "")
+    if path.parent != Path():
+        path.parent.mkdir(parents=True, exist_ok=True)
+    # NullPool: connections belong to no thread, and opening a file costs some 50 µs.
+    engine = create_engine(url, poolclass=NullPool, connect_args={"timeout": BUSY_TIMEOUT_MS / 1000})
+    event.listen(engine, "connect", _set_up_sqlite)
+    event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _set_up_sqlite(connection: Any, _record: object) -> None:
+    connection.isolation_level = None  # we send BEGIN ourselves
+    cursor = connection.cursor()
+    for pragma in (
+        "journal_mode=WAL",
+        "synchronous=NORMAL",
+        "foreign_keys=ON",
+        f"busy_timeout={BUSY_TIMEOUT_MS}",
+        "cache_size=-32768",
+        "temp_store=MEMORY",
+    ):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    # A reader that turns writer meets SQLITE_BUSY at once, timeout or not: writers say so from the start.
+    write = connection.get_execution_options().get("rejudge_write")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+
+
+@contextmanager
+def _translated(database: Database) -> Iterator[None]:
+    try:
+        yield
+    except OperationalError as error:
+        where = database.url.render_as_string(hide_password=True)
+        reason = str(error.orig).strip().splitlines()[0] if error.orig else "unknown"
+        mend = "check that the server is up and the URL is right"
+        if database.is_sqlite:
+            mend = "check that the folder is writable and no other program holds the file"
+        raise StoreError(f"the database {where} cannot be used: {reason}", mend=mend) from error

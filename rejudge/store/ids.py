@@ -1,0 +1,38 @@
+"""Ids, numbers and the clock."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from sqlalchemy import Connection, insert, update
+from uuid_utils import uuid7
+
+from rejudge.store.tables import core
+
+
+def new_id() -> str:
+    """A UUIDv7 as text: sorts by the time it was made."""
+    return str(uuid7())
+
+
+def now() -> datetime:
+    """The time, aware, in UTC."""
+    return datetime.now(UTC)
+
+
+def take_numbers(connection: Connection, kind: str, count: int = 1) -> int:
+    """The first of `count` consecutive numbers of this kind, from 1, without gaps.
+
+    The counter's row is locked until the transaction ends, so numbers follow the order of commits.
+    """
+    step = (
+        update(core.counters)
+        .where(core.counters.c.name == kind)
+        .values(value=core.counters.c.value + count)
+        .returning(core.counters.c.value)
+    )
+    value = connection.execute(step).scalar()
+    if value is None:
+        connection.execute(insert(core.counters).values(name=kind, value=0))
+        value = connection.execute(step).scalar_one()
+    return int(value) - count + 1

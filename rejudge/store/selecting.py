@@ -1,0 +1,154 @@
+"""From a selection to the ids of sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import ColumnElement, Connection, String, cast, exists, select
+
+from rejudge.errors import NotFound, UsageError
+from rejudge.models.selection import Selection
+from rejudge.models.session import Session
+from rejudge.store.cohorts import find_cohort_version
+from rejudge.store.engine import Database
+from rejudge.store.filters import compile_filter
+from rejudge.store.reading import read_sessions, session_query
+from rejudge.store.tables import core
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """What a selection came to."""
+
+    session_ids: tuple[str, ...]
+    """In the order named, or by number."""
+    in_progress: int = 0
+    """Sessions left out because they have not ended."""
+
+
+def select_sessions(database: Database, selection: Selection, *, ended: bool = True) -> Selected:
+    """The ids of the sessions that a selection names.
+
+    Args:
+        ended: Leave out sessions still in progress, and count them.
+
+    Raises:
+        NotFound: Where nothing matches, or an id is not there.
+        UsageError: For an ambiguous beginning of an id, or a filter that cannot be read.
+    """
+    with database.read() as connection:
+        rows = _rows(database, connection, selection)
+    running = sum(1 for _, status in rows if status == "in_progress") if ended else 0
+    kept = tuple(one for one, status in rows if not (ended and status == "in_progress"))
+    if not rows:
+        raise NotFound(f"no session matches {selection}", mend="see what there is: rejudge session list")
+    return Selected(kept, running)
+
+
+def list_sessions(
+    database: Database, selection: Selection | None = None, *, limit: int | None = None, newest_first: bool = False
+) -> list[Session]:
+    """Sessions without their nodes, by number.
+
+    Args:
+        selection: Which; all where None. A selection that matches nothing gives an empty list.
+        limit: How many at most.
+        newest_first: The other way round.
+    """
+    with database.read() as connection:
+        query = session_query()
+        if selection is not None and selection.ids is not None:
+            ids = resolve_ids(connection, selection.ids)
+            found = {one.id: one for one in read_sessions(connection, query.where(core.sessions.c.id.in_(ids)))}
+            return [found[one] for one in ids]
+        if selection is not None:
+            query = query.where(_condition(database, selection))
+        number = core.sessions.c.number
+        return read_sessions(connection, query.order_by(number.desc() if newest_first else number).limit(limit))
+
+
+def resolve_ids(connection: Connection, references: Sequence[str]) -> list[str]:
+    """Full ids for session numbers, ids, or unambiguous beginnings of ids (at least 6 characters).
+
+    Raises:
+        NotFound: Where one is not there.
+        UsageError: Where one fits several, or two name the same session.
+    """
+    resolved = [_resolve(connection, reference) for reference in references]
+    twice = sorted({one for one in resolved if resolved.count(one) > 1}) if len(set(resolved)) < len(resolved) else []
+    if twice:
+        raise UsageError(f"session given twice: {twice[0]}", mend="name each session once")
+    return resolved
+
+
+def _resolve(connection: Connection, reference: str) -> str:
+    text = reference.strip().lower()
+    session_id = core.sessions.c.id
+    if text.isdigit() and len(text) < 10:
+        condition: ColumnElement[bool] = core.sessions.c.number == int(text)
+    elif len(text) == 36:
+        condition = cast(session_id, String) == _as_stored(connection, text)
+    elif len(text) >= 6:
+        condition = cast(session_id, String).like(
+            _as_stored(connection, text).replace("%", "").replace("_", "") + "%"
+        )
+    else:
+        raise UsageError(
+            f"{reference!r} is no session id", mend="give a number, an id, or 6 or more characters of one"
+        )
+    found = list(connection.execute(select(session_id).where(condition).limit(2)).scalars())
+    if not found:
+        raise NotFound(f"no session {reference!r}", mend="list them: rejudge session list")
+    if len(found) > 1:
+        raise UsageError(f"{reference!r} fits several sessions", mend="give more of the id")
+    return str(found[0])
+
+
+def _as_stored(connection: Connection, text: str) -> str:
+    # SQLite holds a UUID as 32 digits, PostgreSQL shows it with dashes.
+    return text.replace("-", "") if connection.dialect.name == "sqlite" else text
+
+
+def _rows(database: Database, connection: Connection, selection: Selection) -> list[tuple[str, str]]:
+    sessions = core.sessions.c
+    if selection.ids is not None:
+        ids = resolve_ids(connection, selection.ids)
+        status: dict[str, str] = {}
+        for start in range(0, len(ids), 500):
+            query = select(sessions.id, sessions.status).where(sessions.id.in_(ids[start : start + 500]))
+            status.update({row[0]: row[1] for row in connection.execute(query)})
+        return [(one, status[one]) for one in ids]
+    if selection.cohort is not None:
+        version = find_cohort_version(database, selection.cohort)
+        member = core.cohort_members.c
+        query = (
+            select(sessions.id, sessions.status)
+            .join(core.cohort_members, member.session_id == sessions.id)
+            .where(member.cohort_version_id == version.id)
+            .order_by(member.position)
+        )
+    else:
+        query = (
+            select(sessions.id, sessions.status)
+            .join(core.agents, core.agents.c.id == sessions.agent_id)
+            .where(_condition(database, selection))
+            .order_by(sessions.number)
+        )
+    return [(row[0], row[1]) for row in connection.execute(query)]
+
+
+def _condition(database: Database, selection: Selection) -> ColumnElement[bool]:
+    sessions = core.sessions.c
+    if selection.tag is not None:
+        tag = core.tags.c
+        return exists().where(tag.session_id == sessions.id, tag.name == selection.tag)
+    if selection.agent is not None:
+        return core.agents.c.name == selection.agent
+    if selection.filter is not None:
+        return compile_filter(selection.filter)
+    if selection.cohort is not None:
+        version = find_cohort_version(database, selection.cohort)
+        member = core.cohort_members.c
+        return exists().where(member.session_id == sessions.id, member.cohort_version_id == version.id)
+    return sessions.id.is_not(None)

@@ -1,0 +1,75 @@
+"""Column types that mean the same on SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import orjson
+from sqlalchemy import DateTime, Dialect, Numeric, String, Text, Uuid
+from sqlalchemy.types import TypeDecorator, TypeEngine
+
+Id = Uuid(as_uuid=False)
+"""A UUIDv7 as text in Python."""
+
+
+class UtcDateTime(TypeDecorator[datetime]):
+    """An aware UTC time, to the microsecond."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise ValueError(f"a time without a zone: {value!r}")
+        return value.astimezone(UTC)
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+class Money(TypeDecorator[Decimal]):
+    """An exact decimal amount in US dollars; SQLite has no exact number, so it is text there."""
+
+    impl = Numeric(38, 18)
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        return dialect.type_descriptor(String(64) if dialect.name == "sqlite" else Numeric(38, 18))
+
+    def process_bind_param(self, value: Decimal | None, dialect: Dialect) -> Any:
+        if value is None or dialect.name != "sqlite":
+            return value
+        return format(value, "f")
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> Decimal | None:
+        if value is None:
+            return None
+        amount = Decimal(value)
+        # NUMERIC(38,18) pads with zeros: both engines answer with the same digits.
+        return amount.normalize() + 0 if amount else Decimal(0)
+
+
+class Json(TypeDecorator[Any]):
+    """A JSON value kept as text, byte for byte; SQL NULL where it is None."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:
+        # PostgreSQL holds no NUL, escaped or not, in what it reads as JSON; as plain text the escape is fine.
+        return None if value is None else orjson.dumps(value, default=_plain).decode()
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> Any:
+        return None if value is None else orjson.loads(value)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    raise TypeError(f"not a JSON value: {type(value).__name__}")
