@@ -1,0 +1,1 @@
+"""Comparisons, gates and calibrations made readable."""
