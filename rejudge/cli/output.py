@@ -13,7 +13,6 @@ from typing import Any, Final
 
 import click
 
-_BIDI: Final = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _PIPE_WIDTH: Final = 100_000
 """Columns of a table that goes into a pipe: nothing is cut or folded there."""
 
@@ -107,10 +106,12 @@ def text(value: object) -> str:
 
 
 def plain(recorded: str) -> str:
-    """Text with nothing in it that a terminal would act on: control and direction characters are shown as escapes."""
+    """Text on one line with nothing in it that a terminal would act on."""
     if recorded.isascii() and recorded.isprintable():
         return recorded
-    return "".join(_visible(character) for character in recorded)
+    from rejudge.models.safe_text import one_line
+
+    return one_line(recorded)
 
 
 def jsonable(value: Any) -> Any:
@@ -130,11 +131,3 @@ def jsonable(value: Any) -> Any:
     if hasattr(value, "model_dump"):
         return jsonable(value.model_dump())
     return str(value)
-
-
-def _visible(character: str) -> str:
-    if character == "\n":
-        return " "
-    if (character.isprintable() or character == " ") and character not in _BIDI:
-        return character
-    return character.encode("unicode_escape").decode("ascii")
