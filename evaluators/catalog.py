@@ -27,6 +27,37 @@ CATALOG: Final[Mapping[str, BuiltIn]] = MappingProxyType(
         "rejudge/tool-call-patterns": BuiltIn(
             "rejudge.evaluators.tool_call_patterns:evaluate", "How often tools are called again"
         ),
+        "rejudge/session-diagnostics": BuiltIn(
+            "rejudge.evaluators.session_diagnostics:evaluate", "How well the session was recorded"
+        ),
+        "rejudge/output-contract": BuiltIn(
+            "rejudge.evaluators.output_contract:evaluate", "The final answer against what was agreed about it"
+        ),
+        "rejudge/trajectory-signals": BuiltIn(
+            "rejudge.evaluators.trajectory_signals:evaluate",
+            "Identical neighbours, retries and short cycles among the tool calls",
+        ),
+        "rejudge/tool-health": BuiltIn(
+            "rejudge.evaluators.tool_health:evaluate", "Failed, null and empty tool results"
+        ),
+        "rejudge/timing-profile": BuiltIn(
+            "rejudge.evaluators.timing_profile:evaluate", "Where the time went: slowest nodes, overlaps"
+        ),
+        "rejudge/llm-call-signals": BuiltIn(
+            "rejudge.evaluators.llm_call_signals:evaluate", "Failed, empty, repeated and misdirected model calls"
+        ),
+        "rejudge/resource-budget": BuiltIn(
+            "rejudge.evaluators.resource_budget:evaluate", "Ceilings on time, money, tokens and steps"
+        ),
+        "rejudge/tool-policy": BuiltIn(
+            "rejudge.evaluators.tool_policy:evaluate", "Which tools must, must not and may how often be called"
+        ),
+        "rejudge/model-policy": BuiltIn(
+            "rejudge.evaluators.model_policy:evaluate", "Which models and providers may answer"
+        ),
+        "rejudge/workflow-conformance": BuiltIn(
+            "rejudge.evaluators.workflow_conformance:evaluate", "The tool calls against the expected course of work"
+        ),
     }
 )
 

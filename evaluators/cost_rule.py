@@ -42,8 +42,13 @@ class Total:
 
 def session_total(view: SessionView) -> Total | None:
     """The session's cost by the rule; None where it has no total."""
-    recorded = _total(view, recorded_cost, _recorded_session_cost(view.session))
-    return recorded or _total(view, known_cost, as_amount(view.session.cost) if _whole(view.session) else None)
+    said = session_statements(view.session)
+    recorded = _total(view, recorded_cost, said[0] if said else None)
+    if recorded is not None:
+        return recorded
+    # A ``partial`` cost is a sum over some of the calls, so it is nobody's total.
+    estimated = view.session.cost if view.session.cost_status == "estimated" else None
+    return _total(view, known_cost, as_amount(estimated))
 
 
 def recorded_cost(node: Node) -> Decimal | None:
@@ -68,6 +73,12 @@ def split(view: SessionView) -> tuple[list[Node], list[Node]]:
     return direct, roots
 
 
+def session_statements(session: Session) -> list[Decimal]:
+    """What the trace itself says the whole session cost: nothing, one amount, or two that may differ."""
+    said = [session.recorded_cost, session.cost if session.cost_status in (None, "recorded") else None]
+    return [amount for value in said if (amount := as_amount(value)) is not None]
+
+
 def _total(view: SessionView, price_of: _PriceOf, session_cost: Decimal | None) -> Total | None:
     direct, roots = split(view)
     priced = [(node, amount) for node in direct if (amount := price_of(node)) is not None]
@@ -77,7 +88,7 @@ def _total(view: SessionView, price_of: _PriceOf, session_cost: Decimal | None) 
     if roots and len(priced_roots) == len(roots):
         return _sum("root spans", priced_roots)
     if session_cost is not None and not priced and not priced_roots:
-        return Total(session_cost, "session", (), estimated=0 if _is_recorded(view.session) else 1)
+        return Total(session_cost, "session", (), estimated=0 if price_of is recorded_cost else 1)
     priced_ids = {id(node) for node, _ in priced}
     calls_are_priced = all(id(node) in priced_ids for node in direct if node.node_type == "llm_call")
     if priced and calls_are_priced and not priced_roots:
@@ -89,19 +100,3 @@ def _sum(rule: Rule, priced: Sequence[tuple[Node, Decimal]]) -> Total:
     nodes = tuple(node for node, _ in priced)
     estimated = sum(recorded_cost(node) is None for node in nodes)
     return Total(exact_sum(amount for _, amount in priced), rule, nodes, estimated)
-
-
-def _recorded_session_cost(session: Session) -> Decimal | None:
-    stated = as_amount(session.recorded_cost)
-    if stated is not None or not _is_recorded(session):
-        return stated
-    return as_amount(session.cost)
-
-
-def _is_recorded(session: Session) -> bool:
-    return session.recorded_cost is not None or session.cost_status in (None, "recorded")
-
-
-def _whole(session: Session) -> bool:
-    """A ``partial`` cost is a sum over some of the calls, so it is nobody's total."""
-    return session.cost_status not in ("partial", "unpriced")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from types import ModuleType
 from typing import Any
 
 from rejudge.evaluators.catalog import BUILT_IN
@@ -53,13 +54,19 @@ def session(*nodes: dict[str, Any], **fields: Any) -> SessionView:
     return SessionView(Session(**{"id": "s1", **own}), made)
 
 
-def run(name: str, view: SessionView, **params: Any) -> dict[str, EvaluationResult]:
-    """The rows of a built-in evaluator by name, after its own check of the params."""
+def load(name: str) -> tuple[ModuleType, Callable[..., Any]]:
+    """The module and the function of a built-in evaluator."""
     module_name, attribute = BUILT_IN[name].split(":")
     module = importlib.import_module(module_name)
+    return module, getattr(module, attribute)
+
+
+def run(name: str, view: SessionView, **params: Any) -> dict[str, EvaluationResult]:
+    """The rows of a built-in evaluator by name, after its own check of the params."""
+    module, evaluate = load(name)
     if hasattr(module, "check_params"):
         module.check_params(params)
-    returned = getattr(module, attribute)(view.pristine(), **params)
+    returned = evaluate(view.pristine(), **params)
     if asyncio.iscoroutine(returned):
         returned = asyncio.run(returned)
     rows: Sequence[EvaluationResult] = [returned] if isinstance(returned, EvaluationResult) else returned
