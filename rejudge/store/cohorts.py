@@ -96,6 +96,18 @@ def find_cohort_version(database: Database, reference: str) -> CohortVersion:
     return versions[-1]
 
 
+def find_cohort_version_by_id(database: Database, version_id: str) -> CohortVersion:
+    """The cohort version of this id.
+
+    Raises:
+        NotFound: Where it is not there.
+    """
+    for one in list_cohort_versions(database):
+        if one.id == version_id:
+            return one
+    raise NotFound(f"no cohort version {version_id!r}", mend="list them: rejudge cohort list")
+
+
 def list_cohort_versions(database: Database, name: str | None = None) -> list[CohortVersion]:
     """Every version of a cohort, or of all, by name and number."""
     cohort, version, member = core.cohorts.c, core.cohort_versions.c, core.cohort_members.c

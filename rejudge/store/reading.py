@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
-import orjson
-import zstandard
 from sqlalchemy import Connection, Row, Select, select
 
 from rejudge.errors import NotFound
-from rejudge.models.packs import PayloadReader
-from rejudge.models.session import Node, Session, SessionView
+from rejudge.models.session import Session, SessionView
+from rejudge.models.wire import WireSession, session_of, view_of
 from rejudge.store.engine import Database
 from rejudge.store.tables import core
 
@@ -21,7 +18,7 @@ NODE_FIELDS: Final = (
     "index",
     *(column.name for column in core.nodes.columns if column.name not in ("session_id", "position")),
 )
-"""What each row of `StoredSession.node_rows` holds, in order."""
+"""What each row of `WireSession.node_rows` holds, in order."""
 
 _SESSION_COLUMNS: Final = tuple(
     column for column in core.sessions.columns if column.name not in ("agent_id", "created_at", "updated_at")
@@ -30,22 +27,7 @@ _SESSION_TUPLES: Final = ("tool_names", "agents", "models", "providers")
 _BATCH: Final = 500
 
 
-@dataclass(frozen=True, slots=True)
-class StoredSession:
-    """A session as it lies in the store: facts as values, payloads still packed."""
-
-    facts: dict[str, Any]
-    """`Session`'s fields but its payloads."""
-    payload: bytes
-    """zstd over the JSON of ``[inputs, outputs, metadata]``."""
-    node_rows: list[tuple[Any, ...]]
-    """One per node, in order; see `NODE_FIELDS`."""
-    packs: list[bytes | None]
-    baseline_facts: dict[str, Any] | None = None
-    baseline_payload: bytes = b""
-
-
-def load_stored(database: Database, session_ids: Sequence[str]) -> list[StoredSession]:
+def load_stored(database: Database, session_ids: Sequence[str]) -> list[WireSession]:
     """The sessions of these ids, in this order, each read once.
 
     Raises:
@@ -65,7 +47,9 @@ def load_stored(database: Database, session_ids: Sequence[str]) -> list[StoredSe
         facts, payload = heads[one]
         baseline, baseline_payload = baselines.get(facts["parent_session_id"], (None, b""))
         stored.append(
-            StoredSession(facts, payload, rows.get(one, []), packs.get(one, []), baseline, baseline_payload)
+            WireSession(
+                facts, NODE_FIELDS, rows.get(one, []), packs.get(one, []), payload, baseline, baseline_payload
+            )
         )
     return stored
 
@@ -77,32 +61,6 @@ def load_views(database: Database, session_ids: Sequence[str]) -> list[SessionVi
         NotFound: Where one of them is not there.
     """
     return [view_of(stored) for stored in load_stored(database, session_ids)]
-
-
-def view_of(stored: StoredSession) -> SessionView:
-    """A stored session as evaluators read it; payloads are decoded on first touch."""
-    reader = PayloadReader(stored.packs)
-    payload_at = NODE_FIELDS.index("payload_ref")
-    nodes = []
-    for row in stored.node_rows:
-        facts = dict(zip(NODE_FIELDS[:payload_at], row[:payload_at], strict=True))
-        facts["link_ids"] = tuple(facts["link_ids"] or ())
-        nodes.append(Node.from_facts(facts, _node_loader(reader, row[payload_at], row[payload_at + 1])))
-    baseline = None
-    if stored.baseline_facts is not None:
-        baseline = session_of(stored.baseline_facts, stored.baseline_payload)
-    return SessionView(session_of(stored.facts, stored.payload), nodes, baseline=baseline)
-
-
-def session_of(facts: dict[str, Any], payload: bytes) -> Session:
-    """A session from its facts and its packed payload."""
-    return Session.from_facts(dict(facts), lambda: session_payload(payload))
-
-
-def session_payload(payload: bytes) -> dict[str, Any]:
-    """The lazy fields of a session: ``inputs``, ``outputs``, ``metadata``."""
-    inputs, outputs, metadata = orjson.loads(zstandard.ZstdDecompressor().decompress(payload))
-    return {"inputs": inputs, "outputs": outputs, "metadata": metadata}
 
 
 def read_sessions(connection: Connection, query: Select[Any] | None = None) -> list[Session]:
@@ -182,10 +140,6 @@ def _packs(connection: Connection, session_ids: Sequence[str]) -> dict[str, list
             packs.extend([None] * (position - len(packs)))
             packs.append(bytes(data))
     return found
-
-
-def _node_loader(reader: PayloadReader, payload_ref: int | None, attributes_ref: int | None) -> Any:
-    return lambda: reader.node_payload(payload_ref, attributes_ref)
 
 
 def _batches(values: Sequence[str]) -> Iterable[Sequence[str]]:

@@ -1,0 +1,116 @@
+"""Sessions from Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from rejudge.errors import UsageError
+from rejudge.models.recording import Recording
+from rejudge.models.selection import Selection
+from rejudge.models.session import Session, SessionView
+from rejudge.store.engine import Database
+from rejudge.store.reading import load_views
+from rejudge.store.selecting import Selected, list_sessions, resolve_ids, select_sessions
+from rejudge.store.writing import Placement, Saved, add_tags, save_recordings
+
+if TYPE_CHECKING:
+    from rejudge.api.importing import ImportProgress, ImportReport
+    from rejudge.otel import ImportOptions
+
+
+class Sessions:
+    """Recorded runs: importing, listing, reading, tagging."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def import_(
+        self,
+        *paths: str | Path,
+        agent: str,
+        tag: str | Sequence[str] = (),
+        options: ImportOptions | None = None,
+        stdin: BinaryIO | None = None,
+        progress: Callable[[ImportProgress], None] | None = None,
+    ) -> ImportReport:
+        """Imports traces from files, folders or globs as sessions of an agent.
+
+        Args:
+            tag: One tag or several, put on every session met.
+            options: Joining, redaction, leaving content out.
+            stdin: Where ``-`` reads from.
+            progress: Called now and then with how far it has come.
+        """
+        from rejudge.api.importing import import_traces
+
+        tags = (tag,) if isinstance(tag, str) else tuple(tag)
+        return import_traces(
+            self._database, paths, agent=agent, tags=tags, options=options, stdin=stdin, progress=progress
+        )
+
+    def save(
+        self, recording: Recording, *, agent: str, origin: str | None = None, tag: str | Sequence[str] = ()
+    ) -> Saved:
+        """Stores one assembled session, as the recorder does."""
+        tags = (tag,) if isinstance(tag, str) else tuple(tag)
+        return save_recordings(self._database, [recording], Placement(agent=agent, tags=tags, origin=origin))[0]
+
+    def list(self, *, limit: int | None = None, newest_first: bool = False, **selection: Any) -> list[Session]:
+        """Sessions without their nodes, by number.
+
+        Args:
+            selection: At most one of ``ids``, ``tag``, ``agent``, ``cohort``, ``filter``; all sessions where none.
+        """
+        return list_sessions(
+            self._database, as_selection(selection) if selection else None, limit=limit, newest_first=newest_first
+        )
+
+    def select(self, selection: Selection) -> Selected:
+        """The ids of the sessions that a selection names, without those still in progress.
+
+        Raises:
+            NotFound: Where nothing matches.
+        """
+        return select_sessions(self._database, selection)
+
+    def get(self, reference: str | int) -> SessionView:
+        """One session with its nodes, by id, number, or an unambiguous beginning of its id.
+
+        Raises:
+            NotFound: Where it is not there.
+        """
+        return self.get_many([str(reference)])[0]
+
+    def get_many(self, references: Sequence[str]) -> Sequence[SessionView]:
+        """Several sessions with their nodes, in this order."""
+        with self._database.read() as connection:
+            ids = resolve_ids(connection, references)
+        return load_views(self._database, ids)
+
+    def tag(self, selection: Selection, *tags: str) -> int:
+        """Puts tags on sessions; returns how many sessions it met."""
+        if not tags or not all(tag.strip() for tag in tags):
+            raise UsageError("no tag given", mend="name at least one tag")
+        found = select_sessions(self._database, selection, ended=False)
+        with self._database.write() as connection:
+            add_tags(connection, found.session_ids, tags)
+        return len(found.session_ids)
+
+
+def as_selection(fields: dict[str, Any]) -> Selection:
+    """A selection out of keyword arguments.
+
+    Raises:
+        UsageError: Where none or several ways are given.
+    """
+    from pydantic import ValidationError
+
+    if isinstance(fields.get("ids"), list):
+        fields = {**fields, "ids": tuple(fields["ids"])}
+    try:
+        return Selection(**fields)
+    except ValidationError as error:
+        first = error.errors()[0]["msg"].removeprefix("Value error, ")
+        raise UsageError(first, mend="select by ids, tag, agent, cohort, filter, or all") from error
