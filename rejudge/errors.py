@@ -13,6 +13,11 @@ EvaluatorSignal                 raised by evaluators, the error contract: it end
 ├── MissingInput                a field the metric needs was not there; never retried
 ├── NotSupported                the evaluator cannot do what was asked of it; never retried
 └── EvaluationError             a configured backend failed to produce a score; retried unless told otherwise
+
+RecordedToolError               raised inside a replayed agent: the recorded failure of a call, or (NoRecordedAnswer)
+└── NoRecordedAnswer            that nothing was recorded for it and the policy says the agent is to cope
+
+ReplayEnded                     raised inside a replayed agent to end the replay; no `except Exception` holds it
 """
 
 from __future__ import annotations
@@ -88,7 +93,34 @@ class EvaluationError(EvaluatorSignal):
         retry_after: Seconds the backend asked to wait before the next attempt.
     """
 
-    def __init__(self, message: str = "", *, retryable: bool = True, retry_after: float | None = None) -> None:
+    def __init__(
+        self, message: str = "", *, retryable: bool = True, retry_after: float | None = None
+    ) -> None:
         super().__init__(message)
         self.retryable = retryable
         self.retry_after = retry_after
+
+
+class RecordedToolError(Exception):
+    """A recorded failure, raised again in a replay where its own class cannot be.
+
+    Args:
+        message: The recorded text.
+        recorded_type: The recorded class, as it was written down.
+    """
+
+    def __init__(self, message: str = "", *, recorded_type: str | None = None) -> None:
+        super().__init__(message)
+        self.recorded_type = recorded_type
+
+
+class NoRecordedAnswer(RecordedToolError):
+    """Nothing was recorded for this call, and the policy (``on_miss=error_result``) lets the agent cope with it."""
+
+
+class ReplayEnded(BaseException):
+    """The replay is over: a call was made that nothing answers, or the fork diverged before its fork point.
+
+    A BaseException, like KeyboardInterrupt: an agent that catches every Exception must not go on with its
+    tools unanswered.
+    """
