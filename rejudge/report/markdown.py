@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rejudge.models.comparison import Comparison, Flip, MetricComparison
 from rejudge.models.report import LedgerEntry, ReportContext
@@ -15,6 +15,7 @@ from rejudge.report.wording import (
     by_urgency,
     headline,
     mark,
+    member_names,
     power_line,
     table_rows,
 )
@@ -33,12 +34,12 @@ def markdown_report(comparison: Comparison, context: ReportContext | None = None
         context: What was changed, what it cost.
         limit: Lines of the table.
     """
-    about = context or ReportContext()
+    about, names = context or ReportContext(), member_names(comparison)
     parts = [
         f"## {escaped(about.title)}: {headline(comparison)}",
-        _about(comparison, about),
+        _about(comparison, about, names),
         markdown_table(comparison, limit=limit),
-        *(_metric(metric) for metric in by_urgency(comparison)),
+        *(_metric(metric, names) for metric in by_urgency(comparison)),
         _ledger(about.ledger),
         _foot(comparison, about),
     ]
@@ -75,7 +76,7 @@ def _line(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def _about(comparison: Comparison, context: ReportContext) -> str:
+def _about(comparison: Comparison, context: ReportContext, names: Mapping[str, str]) -> str:
     facts = [
         ("experiment", context.experiment),
         ("change", context.change),
@@ -88,23 +89,23 @@ def _about(comparison: Comparison, context: ReportContext) -> str:
         stop = comparison.stopping
         lines.append(
             f"- stopped early ({stop.reason}) after {stop.after} of {stop.total} sessions, at "
-            f"{named(stop.stopped_at or '')}; p = {stop.p_value:.4g} holds at every look, the intervals below "
+            f"{named(names.get(stop.stopped_at, stop.stopped_at))}; p = {stop.p_value:.4g} holds at every look, the intervals below "
             "were made for a fixed n and are secondary"
         )
     return "\n".join(lines)
 
 
-def _metric(metric: MetricComparison) -> str:
+def _metric(metric: MetricComparison, names: Mapping[str, str]) -> str:
     lines = [f"**{mark(metric.verdict)}** {named(metric.metric.key)}: {escaped(metric.verdict.reason)}"]
     if metric.verdict.word == "inconclusive":
         for figure in metric.figures[:1]:
             power = power_line(figure.power, rate=figure.statistic != "mean")
             lines += [f"- {power}"] if power else []
-    lines += [_flip(flip) for flip in metric.flips[:FLIPS]]
+    lines += [_flip(flip, names) for flip in metric.flips[:FLIPS]]
     if len(metric.flips) > FLIPS:
         lines.append(f"- and {len(metric.flips) - FLIPS} more flips")
     lines += [
-        f"- missing: {named(one.member)} ({one.side}"
+        f"- missing: {named(names.get(one.member, one.member))} ({one.side}"
         + (f", trial {one.trial}" if one.trial is not None else "")
         + f"): {escaped(one.reason, limit=TEXT)}"
         for one in metric.missing[:FLIPS]
@@ -115,14 +116,16 @@ def _metric(metric: MetricComparison) -> str:
     return f"{head}\n\n" + "\n".join(items) if items else head
 
 
-def _flip(flip: Flip) -> str:
+def _flip(flip: Flip, names: Mapping[str, str]) -> str:
     sides = f"{escaped(flip.baseline, limit=TEXT)} → {escaped(flip.replay, limit=TEXT)}"
     reasons = [
         f"{side}: {escaped(text, limit=TEXT)}"
         for side, text in (("was", flip.baseline_explanation), ("is", flip.replay_explanation))
         if text
     ]
-    return f"- {flip.kind}: {named(flip.member)} {sides}" + (f" ({'; '.join(reasons)})" if reasons else "")
+    return f"- {flip.kind}: {named(names.get(flip.member, flip.member))} {sides}" + (
+        f" ({'; '.join(reasons)})" if reasons else ""
+    )
 
 
 def _ledger(entries: Sequence[LedgerEntry]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from rich.console import Group, RenderableType
@@ -10,7 +11,7 @@ from rich.text import Text
 
 from rejudge.models.comparison import Comparison, MetricComparison, VerdictWord
 from rejudge.models.safe_text import one_line
-from rejudge.report.wording import MARKS, by_urgency, headline, overall, power_line, table_rows
+from rejudge.report.wording import MARKS, by_urgency, headline, member_names, overall, power_line, table_rows
 
 COLOURS: Final[dict[VerdictWord, str]] = {
     "regressed": "bold red",
@@ -29,9 +30,10 @@ WIDTH: Final = 160
 
 def terminal_report(comparison: Comparison, *, flips: int = FLIPS) -> RenderableType:
     """The paired table, then what flipped and what is missing, as something `rich` prints."""
+    names = member_names(comparison)
     parts: list[RenderableType] = [terminal_table(comparison)]
     for metric in by_urgency(comparison):
-        parts += _notes(metric, flips)
+        parts += _notes(metric, names, flips)
     word = overall(comparison)
     parts.append(Text.assemble((f"{MARKS[word]} ", COLOURS[word]), (headline(comparison), "bold")))
     return Group(*parts)
@@ -57,16 +59,19 @@ def terminal_table(comparison: Comparison) -> Table:
     return table
 
 
-def _notes(metric: MetricComparison, limit: int) -> list[Text]:
+def _notes(metric: MetricComparison, names: Mapping[str, str], limit: int) -> list[Text]:
     lines = []
     for flip in metric.flips[:limit]:
         why = flip.replay_explanation or flip.baseline_explanation
-        lines.append(f"  {flip.kind}: {flip.member} {flip.baseline} → {flip.replay}" + (f" ({why})" if why else ""))
+        lines.append(
+            f"  {flip.kind}: {names.get(flip.member, flip.member)} {flip.baseline} → {flip.replay}"
+            + (f" ({why})" if why else "")
+        )
     if len(metric.flips) > limit:
         lines.append(f"  and {len(metric.flips) - limit} more flips")
     for one in metric.missing[:limit]:
         trial = "" if one.trial is None else f", trial {one.trial}"
-        lines.append(f"  missing: {one.member} ({one.side}{trial}): {one.reason}")
+        lines.append(f"  missing: {names.get(one.member, one.member)} ({one.side}{trial}): {one.reason}")
     if len(metric.missing) > limit:
         lines.append(f"  and {len(metric.missing) - limit} more missing")
     if metric.verdict.word == "inconclusive":

@@ -120,6 +120,14 @@ def _textual(metric: MetricComparison) -> Row:
     )
 
 
+def member_names(comparison: Comparison) -> dict[str, str]:
+    """What a person calls each member: its number where it has one."""
+    return {
+        member.id: f"session {member.number}" if member.number is not None else member.id
+        for member in comparison.members
+    }
+
+
 def number(value: float | None, *, rate: bool) -> str:
     """A figure for reading: a percentage, or four significant digits."""
     if value is None:
@@ -159,8 +167,7 @@ def p_value(value: float | None) -> str:
 
 def test_line(test: Significance) -> str:
     """One test in a line."""
-    statistic = "" if test.statistic is None else f", statistic {_significant(test.statistic)}"
-    return f"{test.method}: p = {test.p_value:.4g}{statistic}, n = {test.n}"
+    return f"{test.method} p = {test.p_value:.3g}, n = {test.n}"
 
 
 test_line.__test__ = False  # type: ignore[attr-defined]  # its name would have pytest collect it
