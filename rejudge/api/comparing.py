@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from rejudge.compare import compare
 from rejudge.models.comparison import Comparison, Member, Observation, Run, RunStatus, SideName
@@ -81,7 +81,7 @@ def _member(session_id: str, session: Session | None, replays: Iterable[Replay])
 def _run_status(status: str) -> RunStatus:
     if status not in ENDED:
         return "in_progress" if status == "running" else "not_run"
-    return status
+    return cast(RunStatus, status)  # ENDED holds five of its words
 
 
 def _observations(

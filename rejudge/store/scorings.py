@@ -9,9 +9,10 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, Final, Literal, TypeAlias
 
-from sqlalchemy import Connection, delete, exists, func, insert, select, update
+from sqlalchemy import Connection, delete, exists, func, select, update
 
 from rejudge.models.evaluation import SETTLED, EvaluationResult
+from rejudge.store.bulk import insert_rows
 from rejudge.store.engine import Database
 from rejudge.store.ids import new_id, now
 from rejudge.store.tables import core
@@ -141,10 +142,8 @@ def _write(connection: Connection, ended: Sequence[Ended], *, force: bool) -> in
         connection.execute(delete(core.evaluations).where(core.evaluations.c.scoring_id.in_(batch)))
         connection.execute(delete(core.scorings).where(core.scorings.c.id.in_(batch)))
     _supersede(connection, scorings)
-    if scorings:
-        connection.execute(insert(core.scorings), scorings)
-    if evaluations:
-        connection.execute(insert(core.evaluations), evaluations)
+    insert_rows(connection, core.scorings, scorings)
+    insert_rows(connection, core.evaluations, evaluations)
     return len(scorings)
 
 

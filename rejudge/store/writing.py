@@ -9,13 +9,14 @@ from typing import Any, Final, Literal, TypeAlias
 import orjson
 import sqlalchemy
 import zstandard
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, delete, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from rejudge.models.packs import Pack, PackWriter
 from rejudge.models.recording import Recording
 from rejudge.models.session import Node, Session
 from rejudge.store.agents import agent_id_for
+from rejudge.store.bulk import insert_rows
 from rejudge.store.engine import Database
 from rejudge.store.ids import new_id, now, take_numbers
 from rejudge.store.merging import absorb
@@ -165,9 +166,10 @@ class _Writes:
 
     def flush(self) -> None:
         for table, rows in self._rows.items():
-            if rows:
-                statement = _insert_missing(self._connection, table) if table is core.packs else insert(table)
-                self._connection.execute(statement, rows)
+            if table is core.packs and rows:
+                self._connection.execute(_insert_missing(self._connection, table), rows)
+            else:
+                insert_rows(self._connection, table, rows)
 
     def _session_row(self, session: Session, node_count: int) -> dict[str, Any]:
         facts = session.__dict__
