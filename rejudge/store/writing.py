@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, Final, Literal, TypeAlias
 
 import orjson
 import sqlalchemy
 import zstandard
 from sqlalchemy import Connection, delete, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from rejudge.models.packs import Pack, PackWriter
 from rejudge.models.recording import Recording
@@ -265,5 +265,6 @@ def _known(
 
 
 def _insert_missing(connection: Connection, table: sqlalchemy.Table) -> Any:
-    dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
+    # One dialect is enough, and each costs some 50 ms to import.
+    dialect = import_module(f"sqlalchemy.dialects.{connection.dialect.name}")
     return dialect.insert(table).on_conflict_do_nothing()
