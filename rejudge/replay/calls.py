@@ -93,7 +93,8 @@ class _Call:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace_back: TracebackType | None
     ) -> None:
-        if error is not None:
+        # A generator that its reader had enough of has not failed.
+        if error is not None and not isinstance(error, GeneratorExit):
             self.fail(error)
         if self._token is not None:
             self.detach(self._token)
