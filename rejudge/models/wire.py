@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import orjson
 
-from rejudge.models.packs import PayloadReader
+from rejudge.models.packs import PackWriter, PayloadReader
 from rejudge.models.session import Node, Session, SessionView
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -56,6 +56,26 @@ def view_of(wire: WireSession) -> SessionView:
     return SessionView(session_of(wire.facts, wire.payload), nodes, baseline=baseline)
 
 
+def wire_of(view: SessionView) -> WireSession:
+    """A session that is not stored, as an evaluator's process is sent it."""
+    writer = PackWriter()
+    fields = tuple(name for name in Node.model_fields if name not in Node.lazy_fields)
+    rows = []
+    for node in view.nodes:
+        payload = writer.add(orjson.dumps([node.inputs, node.outputs], default=str))
+        attributes = None if node.attributes is None else writer.add(orjson.dumps(node.attributes, default=str))
+        rows.append((*(getattr(node, name) for name in fields), payload, attributes))
+    return WireSession(
+        facts=_facts(view.session),
+        node_fields=(*fields, "payload_ref", "attributes_ref"),
+        node_rows=rows,
+        packs=[None if pack is None else pack.data for pack in writer.packs()],
+        payload=_packed_payload(view.session),
+        baseline_facts=None if view.baseline is None else _facts(view.baseline),
+        baseline_payload=None if view.baseline is None else _packed_payload(view.baseline),
+    )
+
+
 def session_of(facts: Mapping[str, Any], payload: bytes | None) -> Session:
     """A session's own record out of stored facts."""
     known = dict(_SESSION_DEFAULTS)
@@ -73,6 +93,17 @@ def _session_payload(payload: bytes | None) -> dict[str, Any]:
 
     values = orjson.loads(zstandard.ZstdDecompressor().decompress(payload))
     return dict(zip(("inputs", "outputs", "metadata"), values, strict=True))
+
+
+def _facts(session: Session) -> dict[str, Any]:
+    return {name: getattr(session, name) for name in Session.model_fields if name not in Session.lazy_fields}
+
+
+def _packed_payload(session: Session) -> bytes:
+    values = [session.inputs, session.outputs, session.metadata]
+    import zstandard
+
+    return zstandard.ZstdCompressor().compress(orjson.dumps(values, default=str))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,8 @@ import pytest
 import zstandard
 
 from rejudge.models.packs import PackWriter
-from rejudge.models.wire import WireSession, view_of
+from rejudge.models.session import Node, Session, SessionView
+from rejudge.models.wire import WireSession, view_of, wire_of
 
 START = datetime(2026, 3, 1, 9, 30, 0, 250_000, tzinfo=UTC)
 
@@ -91,3 +92,13 @@ def test_a_replay_carries_its_baseline() -> None:
     view = view_of(wire)
     assert view.baseline is not None
     assert (view.baseline.id, view.baseline.outputs) == ("old", 2)
+
+
+def test_a_session_that_is_not_stored_crosses_whole() -> None:
+    node = Node(id="a", index=0, node_type="tool_call", started_at=START, cost=Decimal("0.1"), inputs={"x": 1})
+    view = SessionView(Session(id="s", outputs="bye", tags=("t",)), [node], baseline=Session(id="old", inputs=3))
+    again = view_of(wire_of(view))
+    assert again.session.decoded().model_dump() == view.session.model_dump()
+    assert again.nodes[0].decoded().model_dump() == node.model_dump()
+    assert again.baseline is not None
+    assert again.baseline.inputs == 3
