@@ -58,6 +58,15 @@ CATALOG: Final[Mapping[str, BuiltIn]] = MappingProxyType(
         "rejudge/workflow-conformance": BuiltIn(
             "rejudge.evaluators.workflow_conformance:evaluate", "The tool calls against the expected course of work"
         ),
+        "rejudge/text-checks": BuiltIn(
+            "rejudge.evaluators.text_checks:evaluate", "What a recorded text must, must not and may say"
+        ),
+        "rejudge/tool-arguments": BuiltIn(
+            "rejudge.evaluators.tool_arguments:evaluate", "What the named tools were called with"
+        ),
+        "rejudge/leaks": BuiltIn(
+            "rejudge.evaluators.leaks:evaluate", "Secrets and personal data in outputs and tool arguments"
+        ),
     }
 )
 
