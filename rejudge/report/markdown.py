@@ -85,12 +85,12 @@ def _about(comparison: Comparison, context: ReportContext, names: Mapping[str, s
     ]
     lines = [f"- {label}: {escaped(text, limit=TEXT)}" for label, text in facts if text]
     lines.append(f"- sessions: {len(comparison.members)}, each against its own replay")
-    if comparison.stopping is not None and comparison.stopping.stopped_at is not None:
-        stop = comparison.stopping
+    stop = comparison.stopping
+    if stop is not None and stop.stopped_at is not None:
+        last = named(names.get(stop.stopped_at, stop.stopped_at))
         lines.append(
-            f"- stopped early ({stop.reason}) after {stop.after} of {stop.total} sessions, at "
-            f"{named(names.get(stop.stopped_at, stop.stopped_at))}; p = {stop.p_value:.4g} holds at every look, the intervals below "
-            "were made for a fixed n and are secondary"
+            f"- stopped early ({stop.reason}) after {stop.after} of {stop.total} sessions, at {last}; "
+            f"p = {stop.p_value:.4g} holds at every look, the intervals were made for a fixed n and are secondary"
         )
     return "\n".join(lines)
 
