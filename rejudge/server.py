@@ -77,7 +77,7 @@ def variables(chosen: Settings) -> dict[str, str]:
 def find(chosen: Settings) -> Server | None:
     """The running server of this user, or None; what a dead one left behind counts as none."""
     server = _recorded(chosen)
-    if server is None or not _alive(server.pid) or not healthy(server.api_url):
+    if server is None or not is_alive(server.pid) or not healthy(server.api_url):
         return None
     return server
 
@@ -100,7 +100,7 @@ def find_or_start(chosen: Settings, *, say: Callable[[str], None]) -> Server:
     with _locked(chosen.prefect_home):
         # Another command may have started it while this one waited, or was stopped while it came up.
         server = _recorded(chosen)
-        if server is not None and _alive(server.pid) and _is_prefect(server.pid):
+        if server is not None and is_alive(server.pid) and runs_command(server.pid, "prefect"):
             if _came_up(server):
                 return server
             end_process(server.pid)
@@ -113,7 +113,7 @@ def stop(chosen: Settings) -> Server | None:
         server = _recorded(chosen)
         if server is None:
             return None
-        running = _alive(server.pid) and _is_prefect(server.pid)
+        running = is_alive(server.pid) and runs_command(server.pid, "prefect")
         if running:
             end_process(server.pid)
         _record_path(chosen).unlink(missing_ok=True)
@@ -143,7 +143,7 @@ def end_process(pid: int) -> None:
             return
         deadline = time.monotonic() + patience
         while time.monotonic() < deadline:
-            if not _alive(pid):
+            if not is_alive(pid):
                 return
             time.sleep(0.05)
 
@@ -198,7 +198,7 @@ def _spawn_server(chosen: Settings, *, port: int, log: Path) -> int:
 def _came_up(server: Server) -> bool:
     deadline = time.monotonic() + START_LIMIT
     while time.monotonic() < deadline:
-        if not _alive(server.pid):
+        if not is_alive(server.pid):
             return False
         if healthy(server.api_url):
             return True
@@ -218,7 +218,8 @@ def _free_port(*, any_port: bool = False) -> int:
     raise RejudgeError(f"no free port on {HOST}", mend="close what holds them, or set PREFECT_API_URL")
 
 
-def _alive(pid: int) -> bool:
+def is_alive(pid: int) -> bool:
+    """Whether there is a process of this number that is ours."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -228,12 +229,16 @@ def _alive(pid: int) -> bool:
     return True
 
 
-def _is_prefect(pid: int) -> bool:
-    """Whether the process under this number is still the server, and not a later one of the same number."""
+def runs_command(pid: int, word: str) -> bool:
+    """Whether the process of this number is still the one that was started, and not a later one.
+
+    Args:
+        word: Part of the command line that it was started with.
+    """
     import psutil
 
     try:
-        return "prefect" in " ".join(psutil.Process(pid).cmdline())
+        return word in " ".join(psutil.Process(pid).cmdline())
     except psutil.Error:
         return False
 

@@ -100,10 +100,18 @@ def drop(*names: str) -> None:
         os.environ.pop(name, None)
 
 
-def environment_with(variables: Mapping[str, str], *, without: tuple[str, ...] = ()) -> dict[str, str]:
-    """The environment for a child process: this one's, less some names, with `variables` as defaults."""
+def environment_with(
+    variables: Mapping[str, str], *, without: tuple[str, ...] = (), set_to: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """The environment for a child process.
+
+    Args:
+        variables: Defaults, for what is not set here.
+        without: Names to leave out.
+        set_to: Values that hold whatever is set here.
+    """
     kept = {name: value for name, value in os.environ.items() if name not in without}
-    return {**variables, **kept}
+    return {**variables, **kept, **(set_to or {})}
 
 
 def masked(url: str) -> str:

@@ -17,12 +17,18 @@ TASK_RUNS_MAX: Final = 2_000
 
 ESCALATIONS_MAX: Final = 200
 """Scorings of one evaluator that get a task run of their own: when a backend is down, all of them fail."""
-ESCALATIONS_AT_ONCE: Final = 16
-"""Escalated scorings at once; one that waits out its delay holds a thread."""
+ESCALATIONS_IN_ALL: Final = 600
+"""Escalated scorings of one flow run, whatever the number of evaluators."""
+THREADS: Final = 16
+"""Threads of a flow's task runner: a task run that waits out its delay holds one."""
+CHUNK_RETRIES: Final = 2
+"""Attempts after the first at a chunk whose database could not be used; what evaluators do is no failure of it."""
 RETRIES: Final = 3
-"""Attempts after the first for what may work another time."""
+"""Attempts after the first at one escalated scoring, for what may work another time."""
 RETRY_BASE_SECONDS: Final = 1.0
-"""The first delay; each next one doubles."""
+"""The first delay."""
+RETRY_DELAYS: Final = (2.0, 4.0, 8.0)
+"""The delays after it, each twice the one before."""
 RETRY_DELAY_MAX: Final = 60.0
 """Seconds between two attempts at most, whatever the backend asked for."""
 RETRY_JITTER: Final = 0.3

@@ -11,6 +11,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rejudge.scoring.pool import WorkerPool
+    from rejudge.store.engine import Database
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +45,10 @@ class Tally:
 class Surroundings:
     """One command's own."""
 
-    database_url: str | None = None
-    """None: as the settings say."""
+    database: Database | None = None
+    """None: the one that the settings name."""
+    pool: WorkerPool | None = None
+    """Evaluator processes that are up already; None: the flow starts its own."""
     on_progress: Callable[[Progress], None] | None = None
     session_ids: tuple[str, ...] | None = None
     """The sessions, where they are too many for a flow run's parameters."""

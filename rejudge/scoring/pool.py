@@ -53,6 +53,7 @@ class WorkerPool:
         self._withheld = frozenset(withheld)
         self._keep = idle
         self._idle: list[tuple[_Place, Worker]] = []
+        self._busy: list[Worker] = []
         self._lock = threading.Lock()
         self._closed = False
         self._drift: dict[str, list[str]] = {}
@@ -70,6 +71,18 @@ class WorkerPool:
             idle, self._idle = self._idle, []
         for _, worker in idle:
             worker.close()
+
+    def kill(self) -> None:
+        """Ends every process at once, the ones at work too; what they had in flight ends with them.
+
+        Give `score` a `stop` that is true by now: else it starts another process and goes on.
+        """
+        with self._lock:
+            self._closed = True
+            busy = list(self._busy)
+        for worker in busy:
+            worker.kill()
+        self.close()
 
     @property
     def drift(self) -> dict[str, list[str]]:
@@ -125,6 +138,8 @@ class WorkerPool:
     @contextmanager
     def _worker(self, place: _Place) -> Iterator[Worker]:
         worker = self._taken(place) or self._made(place)
+        with self._lock:
+            self._busy.append(worker)
         try:
             yield worker
         finally:
@@ -156,6 +171,7 @@ class WorkerPool:
 
     def _put_back(self, place: _Place, worker: Worker) -> None:
         with self._lock:
+            self._busy.remove(worker)
             self._drift.update(worker.drift)
             surplus = None
             if self._closed:

@@ -182,6 +182,12 @@ class Worker:
         self._child = None
         self._loaded = {}
 
+    def kill(self) -> None:
+        """Ends the process at once, from any thread; the one that uses it sees it die."""
+        child = self._child
+        if child is not None:
+            child.kill()
+
     def close(self) -> None:
         """Ends the process."""
         if self._child is not None:

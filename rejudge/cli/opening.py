@@ -1,0 +1,19 @@
+"""The store a command works on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rejudge.api import Store
+
+
+@contextmanager
+def opened() -> Iterator[Store]:
+    """The store that the settings name, closed again at the end."""
+    import rejudge.api
+
+    with rejudge.api.open() as store:
+        yield store

@@ -1,0 +1,107 @@
+"""`rejudge session evaluate`: judge sessions, here or where a deployment is served."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import click
+
+from rejudge.cli.choosing import evaluator_options
+from rejudge.cli.opening import opened
+from rejudge.cli.output import Output, output_options, table
+from rejudge.cli.progress import bar
+from rejudge.cli.selecting import required, selection_options
+
+if TYPE_CHECKING:
+    from rejudge.models.requests import EvaluationRequest, EvaluatorChoice
+    from rejudge.models.selection import Selection
+    from rejudge.scoring.report import BatchReport
+
+_UNSCORED_SHOWN = 10
+
+
+@click.command()
+@selection_options
+@evaluator_options(required=True)
+@click.option(
+    "--mode",
+    type=click.Choice(["missing", "force", "changed"]),
+    default="missing",
+    show_default=True,
+    help="Score what is not scored yet; score again; what is missing or was changed by late spans.",
+)
+@click.option("--detach", is_flag=True, help="Hand it to the served deployment, and do not wait.")
+@click.option("--ephemeral", is_flag=True, help="No background server: Prefect's temporary one.")
+@output_options
+def evaluate(
+    output: Output,
+    *,
+    selection: Callable[[], Selection | None],
+    evaluators: tuple[EvaluatorChoice, ...],
+    mode: str,
+    detach: bool,
+    ephemeral: bool,
+) -> int:
+    """Judge sessions by evaluators, and wait for it.
+
+    What is scored already is skipped, so a batch that was stopped goes on where it was.
+    """
+    from rejudge.models.requests import EvaluationRequest
+
+    chosen = required(selection())
+    request = EvaluationRequest.model_validate({"selection": chosen, "evaluators": evaluators, "mode": mode})
+    if detach:
+        return _hand_over(output, request)
+    with opened() as store, bar(output, "scoring") as move:
+        report = store.evaluations.run(
+            request,
+            ephemeral=ephemeral,
+            say=output.note,
+            progress=lambda now: move(now.done, now.total),
+        )
+    _show(output, report)
+    return report.exit_code
+
+
+def _show(output: Output, report: BatchReport) -> None:
+    if output.as_json:
+        output.document(report.facts())
+        return
+    headings = ("evaluator", "result", "sessions", "mean", "lowest", "highest", "passed", "failed")
+    rows = [
+        (
+            f"{one.evaluator}@{one.evaluator_version}",
+            one.name,
+            one.count,
+            one.mean,
+            one.lowest,
+            one.highest,
+            one.passed if one.passed + one.failed else None,
+            one.failed if one.passed + one.failed else None,
+        )
+        for one in report.metrics
+    ]
+    if rows:
+        table(rows, headings)
+    click.echo(report.sentence)
+    if report.url:
+        output.note(f"the run: {report.url}")
+    for one in report.unscored[:_UNSCORED_SHOWN]:
+        output.note(f"{one.status}: {report.evaluators[one.judge]} on session {one.session_id}: {one.error}")
+    if len(report.unscored) > _UNSCORED_SHOWN:
+        output.note("and more; --json lists them")
+    if report.not_tried_again:
+        output.note(f"{report.not_tried_again:,} failures were too many to try again now; run it again")
+    for why in report.lost:
+        output.note(f"a part was not stored: {why}")
+
+
+def _hand_over(output: Output, request: EvaluationRequest) -> int:
+    from rejudge.tasks.serving import hand_over
+
+    with opened() as store:
+        store.sessions.select(request.selection)  # an empty match is refused here, not in a run nobody watches
+    run = hand_over("evaluate-sessions", request)
+    output.result({"flow_run_id": run.id, "url": run.url}, f"handed over: {run.url}")
+    return 0
