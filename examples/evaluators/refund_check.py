@@ -3,6 +3,8 @@
 rejudge evaluator register refund-check --script examples/evaluators/refund_check.py
 """
 
+from typing import Any
+
 from rejudge import EvaluationResult, SessionView
 
 
@@ -13,34 +15,42 @@ def evaluate(session: SessionView, *, policy_tool: str = "check_refund_policy") 
         policy_tool: The tool that says whether an order may be refunded.
     """
     allowed: set[str] = set()
-    amounts: dict[str, float] = {}
-    unchecked, wrong, nodes = [], [], []
+    amounts: dict[str, Any] = {}
+    unchecked: list[str] = []
+    wrong: list[str] = []
+    refunds: list[str] = []
     for call in session.tool_calls:
-        order = call.inputs.get("order_id") if isinstance(call.inputs, dict) else None
-        result = call.outputs if isinstance(call.outputs, dict) else {}
+        given, result = _fields(call.inputs), _fields(call.outputs)
+        order = str(given.get("order_id"))
         if call.tool_name == policy_tool and result.get("allowed"):
             allowed.add(order)
-        elif call.tool_name == "lookup_order" and "amount" in result:
-            amounts[order] = result["amount"]
+        elif call.tool_name == "lookup_order":
+            amounts[order] = result.get("amount")
         elif call.tool_name == "refund_payment":
-            nodes.append(call.id)
+            refunds.append(call.id)
             if order not in allowed:
                 unchecked.append(order)
-            if call.inputs.get("amount") != amounts.get(order):
-                wrong.append(f"{order}: {call.inputs.get('amount')}, not {amounts.get(order, 'looked up')}")
+            if given.get("amount") != amounts.get(order):
+                wrong.append(
+                    f"{order}: {given.get('amount')} instead of {amounts.get(order, 'what the order shows')}"
+                )
     return [
-        _verdict("refund_checked", not unchecked, f"refunded without a policy check: {', '.join(unchecked)}", nodes),
-        _verdict("refund_amount", not wrong, f"refunded a wrong amount: {'; '.join(wrong)}", nodes),
+        _verdict("refund_checked", unchecked, "refunded without a policy check", refunds),
+        _verdict("refund_amount", wrong, "refunded an amount that no look-up gave", refunds),
     ]
 
 
-def _verdict(name: str, good: bool, complaint: str, nodes: list[str]) -> EvaluationResult:
-    fine = f"{len(nodes)} refund(s), none of them wrong" if nodes else "no refund in this session"
+def _verdict(name: str, wrong: list[str], complaint: str, refunds: list[str]) -> EvaluationResult:
+    fine = f"{len(refunds)} refund(s), each as it should be" if refunds else "no refund in this session"
     return EvaluationResult(
         name=name,
-        score=good,
-        passed=good,
+        score=not wrong,
+        passed=not wrong,
         direction="higher",
-        explanation=fine if good else complaint,
-        evidence={"refunds": nodes},
+        explanation=f"{complaint}: {'; '.join(wrong)}" if wrong else fine,
+        evidence={"refunds": refunds},
     )
+
+
+def _fields(payload: object) -> dict[str, Any]:
+    return payload if isinstance(payload, dict) else {}

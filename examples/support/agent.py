@@ -9,22 +9,17 @@ asked over HTTP (see `chat.py`); nothing here knows whether it is recorded, repl
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).parent
-if str(HERE) not in sys.path:
-    sys.path.insert(0, str(HERE))
+from chat import complete
+from shop import DEFINITIONS, TOOLS
 
-from chat import complete  # noqa: E402
-from shop import DEFINITIONS, TOOLS  # noqa: E402
-
-from rejudge.replay.calls import tool_call_id  # noqa: E402
-from rejudge.replay.request import ModelRequest  # noqa: E402
+from rejudge.replay.calls import tool_call_id
+from rejudge.replay.request import ModelRequest
 
 MODEL = "desk-large"
-PROMPT = HERE / "prompts" / "support.md"
+PROMPT = Path(__file__).parent / "prompts" / "support.md"
 MOST_ROUNDS = 8
 
 

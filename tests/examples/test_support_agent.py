@@ -27,7 +27,7 @@ def noting(name, tool):
     return lambda **arguments: calls.append([name, arguments]) or tool(**arguments)
 agent.TOOLS = {name: noting(name, tool) for name, tool in shop.TOOLS.items()}
 if len(sys.argv) > 2:
-    agent.PROMPT = agent.HERE / "prompts" / sys.argv[2]
+    agent.PROMPT = agent.PROMPT.with_name(sys.argv[2])
 for line in sys.stdin:
     calls.clear()
     print(json.dumps({"answer": agent.run(json.loads(line))["answer"], "calls": calls}), flush=True)
