@@ -45,9 +45,18 @@ def estimated_cost(node: Node) -> Decimal | None:
     model, tokens = node.model or node.requested_model, _tokens(node)
     if node.node_type != "llm_call" or not model or tokens is None:
         return None
-    price = _pricing(model, node.provider or None, None)
+    return listed_price(model, tokens, provider=node.provider or None, when=node.started_at)
+
+
+def listed_price(
+    model: str, tokens: Tokens, *, provider: str | None = None, when: datetime | None = None
+) -> Decimal | None:
+    """What so many tokens cost at a model, in US dollars; None where the price list does not know it."""
+    if tokens.cached + tokens.written > tokens.input:
+        return None
+    price = _pricing(model, provider, None)
     if price is _BY_TIME:
-        price = _pricing(model, node.provider or None, _moment(node.started_at))
+        price = _pricing(model, provider, _moment(when))
     return price(tokens) if price is not None else None
 
 
@@ -55,8 +64,7 @@ def _tokens(node: Node) -> Tokens | None:
     counts = (node.input_tokens, node.output_tokens, node.cached_input_tokens or 0, node.cache_write_tokens or 0)
     if not all(is_token_count(count) for count in counts):
         return None
-    tokens = Tokens(*(count or 0 for count in counts))
-    return tokens if tokens.cached + tokens.written <= tokens.input else None
+    return Tokens(*(count or 0 for count in counts))
 
 
 def _moment(started_at: datetime | None) -> datetime:

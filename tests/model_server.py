@@ -10,6 +10,7 @@ one reply a request, the last one for ever; or a function of the request. `reque
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -271,8 +272,8 @@ def _events(request: Request, reply: Reply) -> Iterator[bytes]:
         return f"data: {json.dumps({**shared, 'choices': choices, **more})}\n\n".encode()
 
     yield event({"role": "assistant", "content": ""})
-    for word in (reply.content or "").split(" "):
-        yield event({"content": word + " "}) if word else event({"content": " "})
+    for piece in re.findall(r"\s*\S+|\s+", reply.content or ""):
+        yield event({"content": piece})
     if reply.tool_calls:
         yield event({"tool_calls": [{"index": index, **call} for index, call in enumerate(_tool_calls(reply))]})
     yield event({}, reply.finish_reason)
