@@ -27,7 +27,7 @@ from rejudge.replay.journal import FileJournal
 from rejudge.replay.listening import listen_everywhere
 from rejudge.replay.rerun import Rerun
 from rejudge.replay.simulate import simulated_result
-from rejudge.replay.spans import OUTPUTS, json_text, set_failure, start_agent_span
+from rejudge.replay.spans import set_failure, set_outputs, start_agent_span
 from rejudge.replay.tape import Tape
 from rejudge.replay.values import jsonable
 
@@ -93,7 +93,7 @@ def _run(plan: ReplayPlan, rerun: Rerun, journal: FileJournal, root: Span) -> in
         journal.write({"event": "raised", "type": type_name(error), "message": _message(error)})
         traceback.print_exc()
         return 1
-    root.set_attribute(OUTPUTS, json_text(outputs))
+    set_outputs(root, outputs)
     rerun.finish()
     journal.write({"event": "returned", "outputs": outputs})
     return 0

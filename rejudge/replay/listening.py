@@ -32,6 +32,19 @@ def listen_everywhere(path: Path, service: str) -> None:
     _logs.set_logger_provider(logs)
 
 
+def listen_too(path: Path) -> None:
+    """Write every span of this process to a file, beside whatever is done with them already."""
+    file = SpanFile(path)
+    spans = SpanHandOver(file.ended, started=file.started)
+    provider = trace.get_tracer_provider()
+    if isinstance(provider, TracerProvider):
+        provider.add_span_processor(spans)
+        return
+    _listen_to_new_providers(spans)
+    if isinstance(provider, trace.ProxyTracerProvider):
+        trace.set_tracer_provider(new_provider(""))
+
+
 def new_provider(service: str) -> TracerProvider:
     """A tracer provider that drops nothing."""
     limits = SpanLimits(max_span_attributes=_MANY, max_attributes=_MANY, max_events=_MANY)

@@ -84,12 +84,10 @@ def tool_name(node: Node) -> str | None:
 
 
 def _covered(view: SessionView, calls: set[str]) -> dict[str, list[str]]:
-    """By tool call, the calls that ran inside it."""
+    """By call, everything that ran inside it."""
     parents = {node.id: node.parent_id for node in view.nodes}
     covered: dict[str, list[str]] = {}
     for node in view.nodes:
-        if node.id not in calls:
-            continue
         seen = {node.id}
         above = node.parent_id
         while above is not None and above not in seen:

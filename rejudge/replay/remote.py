@@ -9,6 +9,7 @@ import http.client
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
@@ -21,12 +22,23 @@ from rejudge.replay.request import ModelRequest, ModelResponse
 
 URL_VARIABLE = "REJUDGE_TAPE_URL"
 TOKEN_VARIABLE = "REJUDGE_TAPE_TOKEN"
+SPANS_VARIABLE = "REJUDGE_SPANS_FILE"
 
 
 def replaying_from_environment() -> Replaying | None:
-    """The endpoint that this process was handed; None where it was handed none."""
+    """The endpoint that this process was handed; None where it was handed none.
+
+    A process that has it writes its spans into the run's own file as well: not every agent has an exporter.
+    """
     url = os.environ.get(URL_VARIABLE)
-    return RemoteReplay(url, os.environ.get(TOKEN_VARIABLE, "")) if url else None
+    if not url:
+        return None
+    spans = os.environ.get(SPANS_VARIABLE)
+    if spans:
+        from rejudge.replay.listening import listen_too
+
+        listen_too(Path(spans))
+    return RemoteReplay(url, os.environ.get(TOKEN_VARIABLE, ""))
 
 
 class RemoteReplay:

@@ -14,24 +14,16 @@ from opentelemetry.context import Context
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode
 
 from rejudge.models.canonical import JsonValue
+from rejudge.otel.ours import INPUTS, OUTPUTS, SCOPE
 from rejudge.replay.failures import type_name
 from rejudge.replay.recorded import RAW_RESPONSE
 from rejudge.replay.request import ModelRequest, ModelResponse
-
-SCOPE: Final = "rejudge"
-"""Instrumentation scope of our spans: their arguments and results are JSON text, exactly once."""
 
 ANSWER: Final = "rejudge.answer"
 """Span attribute: where the answer came from (``history``, ``static``, ``llm``, ``live``, ``miss``)."""
 
 ANSWER_NODE: Final = "rejudge.answer.node"
 """Span attribute: the baseline node that answered."""
-
-INPUTS: Final = "rejudge.inputs"
-"""Attribute of a run's root span: what the run was started with, as JSON text."""
-
-OUTPUTS: Final = "rejudge.outputs"
-"""Attribute of a run's root span: its final answer, as JSON text."""
 
 _TRACER = trace.get_tracer(SCOPE)
 
@@ -76,6 +68,11 @@ def start_agent_span(name: str, inputs: JsonValue, *, has_inputs: bool = True) -
     if has_inputs:
         attributes[INPUTS] = json_text(inputs)
     return _TRACER.start_span(f"invoke_agent {name}", attributes=attributes)
+
+
+def set_outputs(span: Span, outputs: JsonValue) -> None:
+    """Write a run's final answer on its root span."""
+    span.set_attribute(OUTPUTS, json_text(outputs))
 
 
 def set_tool_result(span: Span, result: JsonValue) -> None:

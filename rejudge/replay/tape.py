@@ -41,7 +41,7 @@ class RecordedCall:
     ended_at: str = ""
     """ISO 8601, UTC; empty where it is not known."""
     covers: tuple[str, ...] = ()
-    """Calls that ran inside it: answering it answers them."""
+    """Nodes that ran inside it: answering it answers them."""
     response: Mapping[str, Any] | None = None
     """For a model: response id, finish reason, tokens, and ``raw`` where an adapter recorded it."""
 

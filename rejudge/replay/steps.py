@@ -1,0 +1,144 @@
+"""The steps of a session as two sessions are compared: calls of tools, models and sub-agents, in order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+import orjson
+
+from rejudge.models.canonical import JsonValue, canonical_bytes
+from rejudge.models.session import Node, SessionView
+from rejudge.replay.keys import call_key
+from rejudge.replay.recorded import recorded_calls
+from rejudge.replay.request import canonical_messages, request_key
+from rejudge.replay.spans import ANSWER
+from rejudge.replay.tape import RecordedCall
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One call."""
+
+    node_id: str
+    index: int
+    node_type: str
+    name: str
+    key: str | None
+    """What two equal calls share; None where the payload is not whole: then the name alone counts."""
+    arguments: JsonValue
+    result: bytes | None
+    """What it returned, or how it failed, canonical; None where that is not known."""
+    shown_result: JsonValue
+    answered: bool
+    """True where the tape or a policy answered it."""
+    covers: tuple[str, ...] = ()
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    group: int = 0
+    """Steps of one group ran side by side: their order says nothing."""
+
+    def same_call(self, other: Step) -> bool:
+        """Whether it is the same call with the same arguments."""
+        if self.node_type != other.node_type or self.name != other.name:
+            return False
+        return self.key is None or other.key is None or self.key == other.key
+
+    def same_result(self, other: Step) -> bool:
+        """Whether both returned the same, as far as it is known."""
+        return self.result is None or other.result is None or self.result == other.result
+
+
+def steps_of(view: SessionView) -> list[Step]:
+    """The steps of a session, in order, with what ran side by side told."""
+    calls = {call.node_id: call for call in recorded_calls(view)}
+    steps = [
+        _step(node, calls.get(node.id))
+        for node in view.nodes
+        if node.id in calls or node.node_type == "subagent_call"
+    ]
+    return _grouped(steps)
+
+
+def _step(node: Node, call: RecordedCall | None) -> Step:
+    answer = (node.attributes or {}).get(ANSWER)
+    return Step(
+        node_id=node.id,
+        index=node.index,
+        node_type="tool_call" if call is not None and call.kind == "tool" else node.node_type,
+        name=call.name if call is not None else (node.agent_name or node.name),
+        key=_key(call) if call is not None else None,
+        arguments=_shown_arguments(call) if call is not None else None,
+        result=_result(call) if call is not None else None,
+        shown_result=_shown_result(call) if call is not None else None,
+        answered=answer in {"history", "static", "llm"},
+        covers=call.covers if call is not None else (),
+        started_at=node.started_at,
+        ended_at=node.ended_at,
+    )
+
+
+def _key(call: RecordedCall) -> str | None:
+    if call.kind == "model":
+        request = call.request()
+        return request_key(request) if request.messages else None
+    if call.arguments is None:
+        return None
+    try:
+        return call_key(call.name, call.arguments)
+    except ValueError:
+        return None
+
+
+def _shown_arguments(call: RecordedCall) -> JsonValue:
+    if call.kind == "tool":
+        return call.arguments
+    request = call.request()
+    shown: dict[str, Any] = {"model": call.name, "messages": list(request.messages)}
+    return {**shown, "system": request.system_text} if request.system_text else shown
+
+
+def _shown_result(call: RecordedCall) -> JsonValue:
+    if call.status == "failed":
+        return {"error": call.error, "type": call.error_type}
+    return call.result
+
+
+def _result(call: RecordedCall) -> bytes | None:
+    if call.incomplete is not None or call.status == "in_progress":
+        return None
+    try:
+        if call.status == "failed":
+            return canonical_bytes(["failed", call.error])
+        if call.kind == "model":
+            messages = call.result.get("messages") if isinstance(call.result, dict) else None
+            return canonical_bytes(["messages", canonical_messages(tuple(messages or ()))])
+        return canonical_bytes(["returned", _decoded(call.result)])
+    except ValueError:
+        return None
+
+
+def _decoded(value: JsonValue) -> JsonValue:
+    if isinstance(value, str):
+        try:
+            return orjson.loads(value)
+        except ValueError:
+            return value
+    return value
+
+
+def _grouped(steps: list[Step]) -> list[Step]:
+    grouped: list[Step] = []
+    group, busy_until = 0, None
+    for step in steps:
+        beside = step.started_at is not None and busy_until is not None and step.started_at < busy_until
+        if not beside:
+            group += 1
+            busy_until = None
+        ends = step.ended_at
+        # What encloses others is no neighbour of theirs.
+        if ends is not None and not step.covers and (busy_until is None or ends > busy_until):
+            busy_until = ends
+        grouped.append(replace(step, group=group))
+    return grouped
