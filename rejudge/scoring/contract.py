@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import traceback
 from pathlib import Path
 from types import TracebackType
@@ -20,6 +21,10 @@ ERROR_LIMIT: Final = 8 * 1024
 RESULTS_LIMIT: Final = 1024 * 1024
 """Bytes of JSON that one scoring's results may take together."""
 
+STORED_FOLDER: Final = "rejudge-evaluator-"
+"""How the made-up folder that a stored script is compiled under begins; people do not see it."""
+
+_STORED: Final = re.compile(rf"{STORED_FOLDER}[0-9a-f]+/")
 _OURS: Final = str(Path(__file__).parent)
 
 
@@ -118,9 +123,14 @@ def traceback_of(error: BaseException) -> str:
         shown = traceback.TracebackException(
             type(error), error, _without_ours(error.__traceback__), compact=True, max_group_width=5
         )
-        return "".join(shown.format()).rstrip()
+        return without_stored_folder("".join(shown.format()).rstrip())
     except Exception:  # never lose a scoring to its own error message
         return type(error).__name__
+
+
+def without_stored_folder(text: str) -> str:
+    """The text with stored scripts' files under their own names."""
+    return _STORED.sub("", text)
 
 
 def _without_ours(trace: TracebackType | None) -> TracebackType | None:

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from rejudge.errors import UsageError
 from rejudge.models.canonical import digest_of
+from rejudge.scoring.contract import without_stored_folder
 from rejudge.scoring.fingerprint import Walk, parts_of, walk_module, walk_script
 from rejudge.scoring.load import attribute_of, is_async, package_module, public_functions, script_module
 from rejudge.scoring.signature import Evaluator, parameters_of
@@ -42,16 +43,11 @@ def inspect_target(
         UsageError: Naming file and line.
     """
     file = Path(script).name if script is not None else str(package)
-    walk = Walk()
+    walk = _walked(script, file)
     try:
-        walk = walk_script(file, Path(script).parent) if script is not None else _walk_package(file)
         module = script_module(file, walk.sources) if script is not None else package_module(file)
     except UsageError:
         raise
-    except SyntaxError as error:
-        raise UsageError(f"{error.filename or file}:{error.lineno or 0}: {error.msg}") from error
-    except OSError as error:
-        raise UsageError(f"{script} cannot be read: {error.strerror or error}") from error
     except BaseException as error:
         raise UsageError(
             f"{_place(error, walk, file)}: importing it raises {type(error).__name__}: {error}", mend=_mend(error)
@@ -79,12 +75,16 @@ def inspect_target(
     return spec.model_dump(mode="json")
 
 
-def _walk_package(module: str) -> Walk:
+def _walked(script: str | None, file: str) -> Walk:
     try:
-        return walk_module(module)
+        return walk_module(file) if script is None else walk_script(file, Path(script).parent)
+    except SyntaxError as error:
+        raise UsageError(f"{error.filename or file}:{error.lineno or 0}: {error.msg}") from error
+    except OSError as error:
+        raise UsageError(f"{script or file} cannot be read: {error.strerror or error}") from error
     except LookupError as error:
-        package_module(module)  # says what is missing
-        raise UsageError(f"the source of module {module!r} cannot be found") from error
+        package_module(file)  # says what is missing
+        raise UsageError(f"the source of module {file!r} cannot be found") from error
 
 
 def _only_function(module: types.ModuleType, file: str) -> str:
@@ -109,7 +109,7 @@ def _place(error: BaseException, walk: Walk, file: str) -> str:
     own = {*walk.sources, file}
     place = file
     for frame, line in traceback.walk_tb(error.__traceback__):
-        name = frame.f_code.co_filename
+        name = without_stored_folder(frame.f_code.co_filename)
         module = frame.f_globals.get("__name__", "")
         if name in own or module in walk.code:
             place = f"{name}:{line}"

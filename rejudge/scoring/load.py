@@ -17,6 +17,7 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from rejudge.errors import RejudgeError, UsageError
+from rejudge.scoring.contract import STORED_FOLDER
 from rejudge.scoring.signature import Evaluator, parameters_of
 from rejudge.scoring.version import RESERVED, EvaluatorSpec
 
@@ -107,6 +108,8 @@ class _Stored(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
         self._sources = sources
         digest = hashlib.sha256("\0".join(f"{path}\0{text}" for path, text in sorted(sources.items())).encode())
         self.main = f"rejudge_evaluator_{digest.hexdigest()[:16]}"
+        # Python remembers source lines by file name, and two evaluators may well have files of one name.
+        self._folder = f"{STORED_FOLDER}{digest.hexdigest()[:16]}"
         self._files = {_module_name(path): path for path in sources}
         self._files[self.main] = file
 
@@ -128,8 +131,8 @@ class _Stored(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
 
     def exec_module(self, module: types.ModuleType) -> None:
         file = self._files[module.__name__]
-        module.__file__ = file
-        exec(compile(self._sources[file], file, "exec", dont_inherit=True), module.__dict__)
+        module.__file__ = f"{self._folder}/{file}"
+        exec(compile(self._sources[file], module.__file__, "exec", dont_inherit=True), module.__dict__)
 
 
 def _module_name(path: str) -> str:

@@ -42,6 +42,8 @@ def _dumped(value: object, keep: bool) -> Iterator[str]:
         for name, child in ast.iter_fields(value):
             if name == "body" and not keep and isinstance(value, _DOCUMENTED):
                 child = _without_docstring(child)
+            if name == "values" and isinstance(value, ast.JoinedStr):
+                child = _joined(child)
             if child is None and not isinstance(value, ast.Constant):
                 continue
             if child == [] or name in _UNCOUNTED:
@@ -64,6 +66,18 @@ def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
     if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
         return body[1:]
     return body
+
+
+def _joined(values: list[ast.expr]) -> list[ast.expr]:
+    """The parts of an f-string, its text whole: Python 3.12 cuts it in other places."""
+    joined: list[ast.expr] = []
+    for value in values:
+        last = joined[-1] if joined else None
+        if isinstance(value, ast.Constant) and isinstance(last, ast.Constant):
+            joined[-1] = ast.Constant(f"{last.value}{value.value}")
+        elif not (isinstance(value, ast.Constant) and value.value == ""):
+            joined.append(value)
+    return joined
 
 
 def imported_names(tree: ast.Module, package: str = "") -> list[str]:

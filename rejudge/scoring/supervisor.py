@@ -14,6 +14,7 @@ from rejudge.errors import RejudgeError, UsageError
 from rejudge.models.canonical import digest_of
 from rejudge.models.evaluation import ScoringStatus
 from rejudge.scoring.child import Child, ChildDied
+from rejudge.scoring.contract import without_stored_folder
 from rejudge.scoring.environment import secrets_in
 from rejudge.scoring.frames import pack, pack_session
 from rejudge.scoring.outcome import Assignment, ScoringOutcome, SessionJob
@@ -235,9 +236,7 @@ class Worker:
         return number in self._loaded and self._child is not None and self._child.alive
 
     def _number(self, assignment: Assignment) -> int:
-        spec = assignment.spec
-        limits = (spec.time_limit, spec.memory_limit)
-        identity = digest_of([spec.name, spec.number, spec.fingerprint, spec.entrypoint, limits, assignment.params])
+        identity = digest_of([assignment.spec.model_dump(mode="json"), assignment.params])
         return self._numbers.setdefault(identity, len(self._numbers))
 
     def _load(self, number: int, assignment: Assignment) -> None:
@@ -520,7 +519,7 @@ class Worker:
     def _masked(self, text: str) -> str:
         for secret, _ in self._secrets:
             text = text.replace(secret, "***")
-        return text
+        return without_stored_folder(text)
 
 
 def _drained(outcomes: deque[ScoringOutcome]) -> Iterator[ScoringOutcome]:

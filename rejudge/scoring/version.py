@@ -120,7 +120,9 @@ class EvaluatorSpec(BaseModel):
                 f"the stored source of {self.reference} is not what was registered: its digest differs",
                 mend="register the evaluator again from its file; do not edit stored versions",
             )
-        if self.parts.digest() != self.fingerprint:
+        parts = self.parts
+        own = parts.attribute == self.attribute and parts.parameters == digest_of(self.parameter_schema)
+        if not own or parts.digest() != self.fingerprint:
             raise UsageError(
                 f"the stored version {self.reference} does not match its fingerprint",
                 mend="register the evaluator again; do not edit stored versions",
