@@ -115,10 +115,14 @@ def _bounds(sample: Sample, *, alpha: float, seed: int) -> Bounds:
     low, high = sample.lowest, sample.highest
     if low is None or high is None or not low.clusters:
         return Bounds()
-    lowest = highest = None
+    ends: dict[str, Estimate] = {}
     if not sample.coverage.complete:
-        lowest = difference_of(low, binary=sample.binary, alpha=alpha, seed=seed)
-        highest = difference_of(high, binary=sample.binary, alpha=alpha, seed=seed)
+        ends = {
+            "lowest": difference_of(low, binary=sample.binary, alpha=alpha, seed=seed),
+            "highest": difference_of(high, binary=sample.binary, alpha=alpha, seed=seed),
+            "replay_lowest": _side(low.replay, low, binary=sample.binary, alpha=alpha),
+            "replay_highest": _side(high.replay, high, binary=sample.binary, alpha=alpha),
+        }
     return Bounds(
         baseline_low=float(high.baseline.mean()),
         baseline_high=float(low.baseline.mean()),
@@ -126,8 +130,7 @@ def _bounds(sample: Sample, *, alpha: float, seed: int) -> Bounds:
         replay_high=float(high.replay.mean()),
         difference_low=float(low.differences.mean()),
         difference_high=float(high.differences.mean()),
-        lowest=lowest,
-        highest=highest,
+        **ends,
     )
 
 

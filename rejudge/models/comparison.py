@@ -191,6 +191,9 @@ class Bounds(Frozen):
     """The difference, its interval included, with everything missing at its lowest."""
     highest: Estimate | None = None
     """The same at its highest."""
+    replay_lowest: Estimate | None = None
+    replay_highest: Estimate | None = None
+    """The replay's own figure likewise; None, as the two above, where nothing is missing."""
 
 
 class Power(Frozen):

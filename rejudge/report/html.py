@@ -13,8 +13,10 @@ from markupsafe import Markup
 
 from rejudge.errors import UsageError
 from rejudge.models.comparison import Comparison, Flip, MetricComparison, Missing, Pair
+from rejudge.models.gate import GateResult
 from rejudge.models.report import ReportContext
 from rejudge.models.safe_text import plain
+from rejudge.report import gate as gate_words
 from rejudge.report import wording
 from rejudge.report.interval_plot import difference_plot, overview_plot, side_plot
 
@@ -30,7 +32,9 @@ TEXT: Final = 4_000
 _DATA: Final = re.compile(r'<script type="application/json" id="comparison">(.*?)</script>', re.DOTALL)
 
 
-def html_report(comparison: Comparison, context: ReportContext | None = None) -> str:
+def html_report(
+    comparison: Comparison, context: ReportContext | None = None, *, gate: GateResult | None = None
+) -> str:
     """The whole report. Recorded text is escaped; the figures with all their ids are embedded as data."""
     return (
         _environment()
@@ -38,6 +42,7 @@ def html_report(comparison: Comparison, context: ReportContext | None = None) ->
         .render(
             comparison=comparison,
             context=context or ReportContext(),
+            gate=gate,
             metrics=wording.by_urgency(comparison),
             overall=wording.overall(comparison),
             names=wording.member_names(comparison),
@@ -97,6 +102,7 @@ def _environment() -> jinja2.Environment:
     )
     environment.globals |= {
         "difference_plot": difference_plot,
+        "gate_words": gate_words,
         "grouped": grouped,
         "largest_moves": largest_moves,
         "overview_plot": overview_plot,
