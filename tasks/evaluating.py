@@ -31,7 +31,7 @@ def at_work(request: EvaluationRequest) -> Iterator[Work]:
     judges = find_judges(database, request.evaluators)
     batch = plan_batch(database, request, judges, session_ids=around().session_ids)
     pool = around().pool or make_pool()
-    with working(Work(batch, database, pool, flow_run_id=_flow_run_id())) as work:
+    with working(Work(batch, database, pool, flow_run_id=flow_run_id())) as work:
         begin_progress(work)
         yield work
 
@@ -68,6 +68,7 @@ def final_state(report: BatchReport) -> State[Any]:
     return Failed(name="DoneInPart", message=report.sentence, data=report)
 
 
-def _flow_run_id() -> str | None:
+def flow_run_id() -> str | None:
+    """The id of the flow run that this is called in; None outside of one."""
     context = FlowRunContext.get()
     return str(context.flow_run.id) if context is not None and context.flow_run is not None else None

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from prefect.runtime import flow_run
 
-from rejudge.models.requests import EvaluationRequest, EvaluatorChoice
+from rejudge.api.experimenting import change_line
+from rejudge.models.requests import EvaluationRequest, EvaluatorChoice, ExperimentRequest, ReplayRequest
 from rejudge.models.safe_text import one_line
 
 LENGTH = 120
@@ -21,3 +22,16 @@ def evaluation_name() -> str:
 def _evaluators(chosen: Sequence[EvaluatorChoice]) -> str:
     names = [one.evaluator for one in chosen]
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def replay_name() -> str:
+    """``replay session 12`` and what is changed."""
+    request = ReplayRequest.model_validate(flow_run.parameters["request"])
+    change = {"override": request.override.model_dump(exclude_none=True), "fork_point": request.fork_point}
+    return one_line(f"replay session {request.session}: {change_line(change)}", limit=LENGTH)
+
+
+def experiment_name() -> str:
+    """``terse-prompt on refunds@1``."""
+    request = ExperimentRequest.model_validate(flow_run.parameters["request"])
+    return one_line(f"{request.experiment} on {request.cohort}", limit=LENGTH)

@@ -23,6 +23,10 @@ THREADS: Final = 16
 """Threads of a flow's task runner: a task run that waits out its delay holds one."""
 CHUNK_RETRIES: Final = 2
 """Attempts after the first at a chunk whose database could not be used; what evaluators do is no failure of it."""
+REPLAY_RETRIES: Final = 2
+"""Attempts after the first at a replay whose process or database failed; what the agent does is its result."""
+REPLAY_TASK_RUNS_MAX: Final = 1_000
+"""Task runs that an experiment run's replays are spread over."""
 RETRIES: Final = 3
 """Attempts after the first at one escalated scoring, for what may work another time."""
 RETRY_BASE_SECONDS: Final = 1.0

@@ -117,7 +117,8 @@ def begin_replay(
         dead_owners: Owners known to be gone: what they held may be taken.
     """
     replay = core.replays.c
-    free = or_(replay.status == "pending", replay.owner.in_(list(dead_owners)))
+    # What this owner holds itself is an attempt of its own that failed to start.
+    free = or_(replay.status == "pending", replay.owner.in_([owner, *dead_owners]))
     with database.write() as connection:
         taken = connection.execute(
             update(core.replays)

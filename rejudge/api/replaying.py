@@ -1,0 +1,158 @@
+"""Replays against the store: asked for once, run in a process of their own, stored whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from rejudge.api.owners import gone, this_owner
+from rejudge.errors import UsageError
+from rejudge.models.agent import AgentSpec
+from rejudge.models.override import Override
+from rejudge.models.policy import PolicySet, Scope
+from rejudge.models.replay import ReplayResult
+from rejudge.models.requests import ReplayRequest
+from rejudge.models.session import SessionView
+from rejudge.store.agents import AgentVersion, find_agent_version
+from rejudge.store.engine import Database
+from rejudge.store.reading import load_views
+from rejudge.store.replays import (
+    ENDED,
+    AskedReplay,
+    Replay,
+    ask_replay,
+    begin_replay,
+    end_replay,
+    find_replay,
+)
+from rejudge.store.scopes import agent_sessions, cohort_sessions_of_run
+from rejudge.store.selecting import resolve_ids
+
+
+def ask(database: Database, request: ReplayRequest, *, experiment_run_id: str | None = None) -> tuple[Replay, bool]:
+    """The replay that a request stands for, and whether it is new. Nothing is run.
+
+    Args:
+        experiment_run_id: The run that it belongs to.
+
+    Raises:
+        NotFound: Where the session, the agent version or the fork point is not there.
+        UsageError: Where the session cannot be replayed.
+    """
+    with database.read() as connection:
+        [session_id] = resolve_ids(connection, [request.session])
+    [baseline] = load_views(database, [session_id])
+    version = agent_version_for(database, request.agent or baseline.session.agent)
+    _check_replayable(baseline)
+    plan = {
+        "override": request.override.model_dump(mode="json", exclude_none=True),
+        "policies": request.policies.model_dump(mode="json"),
+        "fork_point": _fork_node(baseline, request.fork_point),
+    }
+    asked = AskedReplay(
+        baseline_session_id=session_id,
+        baseline_digest=baseline.session.digest,
+        agent=version.agent,
+        agent_version=version.number,
+        plan=plan,
+        trial=request.trial,
+        experiment_run_id=experiment_run_id,
+    )
+    return ask_replay(database, asked, again=request.again)
+
+
+def perform(
+    database: Database,
+    replay_id: str,
+    *,
+    flow_run_id: str | None = None,
+    canceled: Callable[[], bool] = lambda: False,
+) -> Replay:
+    """Runs a replay that was asked for, to its end, and stores it with its session in one transaction.
+
+    One that has ended is given back as it is. An agent that fails, crashes or hangs is a result, not an error.
+
+    Args:
+        canceled: Asked while the agent runs; True ends it.
+
+    Raises:
+        UsageError: Where somebody else is running it.
+        ReplayError: Where no process could be started: the replay stays open, and may be tried again.
+    """
+    replay = find_replay(database, replay_id)
+    if replay.status in ENDED:
+        return replay
+    dead = gone([replay.owner]) if replay.owner is not None else ()
+    if not begin_replay(database, replay_id, this_owner(), dead_owners=dead, flow_run_id=flow_run_id):
+        replay = find_replay(database, replay_id)
+        if replay.status in ENDED:
+            return replay
+        raise UsageError(
+            f"replay {replay.number} is being run by {replay.owner}",
+            mend="wait for it, or ask for another with --again",
+        )
+    result = _run(database, replay, canceled)
+    return end_replay(
+        database,
+        replay_id,
+        status=result.status,
+        error=result.reason,
+        result=result.facts(),
+        recording=result.recording,
+    )
+
+
+def agent_version_for(database: Database, reference: str) -> AgentVersion:
+    """The agent version of a reference; the latest where it names none."""
+    return find_agent_version(database, reference)
+
+
+def _run(database: Database, replay: Replay, canceled: Callable[[], bool]) -> ReplayResult:
+    from rejudge.replay.run import replay_session
+
+    [baseline] = load_views(database, [replay.baseline_session_id])
+    version = find_agent_version(database, f"{replay.agent}@{replay.agent_version}")
+    policies = PolicySet.model_validate(replay.plan["policies"])
+    return replay_session(
+        baseline,
+        AgentSpec.model_validate(version.spec),
+        agent=replay.agent,
+        policies=policies,
+        override=Override.model_validate(replay.plan["override"]),
+        fork=replay.plan.get("fork_point"),
+        trial=replay.trial,
+        wider=_wider(database, replay, policies),
+        replay_id=replay.id,
+        canceled=canceled,
+    )
+
+
+def _wider(database: Database, replay: Replay, policies: PolicySet) -> Mapping[Scope, list[SessionView]]:
+    wider: dict[Scope, list[SessionView]] = {}
+    if "agent" in policies.scopes:
+        wider["agent"] = load_views(database, agent_sessions(database, replay.agent))
+    if "cohort_version" in policies.scopes:
+        if replay.experiment_run_id is None:
+            raise UsageError(
+                "the scope cohort_version is for experiment runs", mend="use the scope agent, or baseline"
+            )
+        wider["cohort_version"] = load_views(database, cohort_sessions_of_run(database, replay.experiment_run_id))
+    return wider
+
+
+def _check_replayable(baseline: SessionView) -> None:
+    from rejudge.replay.inputs import is_replayable
+
+    if not is_replayable(baseline):
+        raise UsageError(
+            f"session {baseline.session.number} cannot be replayed: what it was started with is not recorded",
+            mend="import it with content, or replay another session",
+        )
+
+
+def _fork_node(baseline: SessionView, written: str | None) -> str | None:
+    """The fork point as a node's id: however it was written, the same point is the same replay."""
+    if written is None:
+        return None
+    from rejudge.replay.fork import fork_point
+
+    return fork_point(baseline, written).node_id

@@ -1,0 +1,91 @@
+"""Replays and experiments from a command or from Python: checked first, then run as a flow. Prefect comes last."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from rejudge.api import replaying
+from rejudge.api.experimenting import evaluators_of
+from rejudge.errors import RejudgeError
+from rejudge.models.requests import EvaluatorChoice, ExperimentRequest, ReplayRequest, Request
+from rejudge.store.cohorts import find_cohort_version
+from rejudge.store.engine import Database
+from rejudge.store.experiments import find_experiment
+from rejudge.tasks.embedded import FlowEnd, run_flow
+from rejudge.tasks.judges import find_judges, pinned
+from rejudge.tasks.pools import make_pool
+from rejudge.tasks.surroundings import Progress, Surroundings
+
+if TYPE_CHECKING:
+    from rejudge.tasks.experimenting import ExperimentReport
+    from rejudge.tasks.replay_frame import ReplayReport
+
+REPLAY_FLOW = "rejudge.flows.replay_session:replay_session"
+EXPERIMENT_FLOW = "rejudge.flows.run_experiment:run_experiment"
+
+Say = Callable[[str], None]
+Move = Callable[[Progress], None]
+
+
+def run_replay(
+    database: Database,
+    request: ReplayRequest,
+    *,
+    ephemeral: bool = False,
+    say: Say = lambda _: None,
+    progress: Move | None = None,
+) -> tuple[ReplayReport, FlowEnd]:
+    """Replay one session here, score the result, and wait.
+
+    Args:
+        ephemeral: Use Prefect's temporary server.
+        say: Told in one line what a person should know.
+        progress: Called as things are done.
+
+    Raises:
+        NotFound: Where the session, the agent, the fork point or an evaluator is not there.
+        UsageError: Where the session cannot be replayed, or params do not fit.
+    """
+    judges = find_judges(database, request.evaluators)
+    asked = request.model_copy(update={"evaluators": pinned(request.evaluators, judges)})
+    # Everything that can be refused is refused before a server is looked for.
+    replay, _ = replaying.ask(database, asked)
+    if asked.again:
+        asked = asked.model_copy(update={"again": False})
+    asked = asked.model_copy(update={"agent": f"{replay.agent}@{replay.agent_version}"})
+    end = _run(database, REPLAY_FLOW, asked, ephemeral=ephemeral, say=say, progress=progress)
+    report: ReplayReport = end.result
+    return report, end
+
+
+def run_experiment(
+    database: Database,
+    request: ExperimentRequest,
+    *,
+    ephemeral: bool = False,
+    say: Say = lambda _: None,
+    progress: Move | None = None,
+) -> tuple[ExperimentReport, FlowEnd]:
+    """Run an experiment here, and wait (see `run_replay`)."""
+    choices: tuple[EvaluatorChoice, ...] = evaluators_of(find_experiment(database, request.experiment))
+    find_judges(database, choices)
+    cohort = find_cohort_version(database, request.cohort)
+    version = replaying.agent_version_for(database, request.agent or cohort.agent)
+    asked = request.model_copy(
+        update={"cohort": f"{cohort.name}@{cohort.number}", "agent": f"{version.agent}@{version.number}"}
+    )
+    end = _run(database, EXPERIMENT_FLOW, asked, ephemeral=ephemeral, say=say, progress=progress)
+    report: ExperimentReport = end.result
+    return report, end
+
+
+def _run(
+    database: Database, flow: str, request: Request, *, ephemeral: bool, say: Say, progress: Move | None
+) -> FlowEnd:
+    with make_pool() as pool:
+        by = Surroundings(database=database, pool=pool, on_progress=progress, in_process=True)
+        end = run_flow(flow, request, by=by, ephemeral=ephemeral, say=say)
+    if end.result is None:
+        raise RejudgeError(end.message or f"the flow ended {end.name}", mend=f"see {end.url}" if end.url else None)
+    return end
