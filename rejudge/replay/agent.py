@@ -6,7 +6,9 @@ import re
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+
+from pydantic import ValidationError
 
 from rejudge.errors import UsageError
 from rejudge.models.agent import AgentSpec, Limits
@@ -16,27 +18,27 @@ from rejudge.replay.source import source_digest, source_files
 _SECRET: Final = re.compile(r"(?i)(^|_)(key|token|secret|password|passwd|credentials?)($|_)")
 
 
-def describe_agent(
+def agent_spec(
     *,
     entrypoint: str | None = None,
     command: str | None = None,
-    working_folder: str | Path = ".",
+    folder: str | Path | None = None,
     environment: Mapping[str, str] | None = None,
-    limits: Limits | None = None,
+    limits: Limits | Mapping[str, Any] | None = None,
 ) -> AgentSpec:
     """One way to run an agent, with the digest of its source as it is now.
 
     Args:
         entrypoint: ``path.py:function`` or ``package.module:function``.
         command: A command line instead, for any language.
-        working_folder: Where it runs; relative paths are read from there.
+        folder: Where it runs, and where relative paths are read from; the current one by default.
         environment: Variables on top of the inherited ones. They are stored as they are.
 
     Raises:
         UsageError: Where not exactly one of the two is given, the file is not there, or a variable looks like a
             secret.
     """
-    folder = Path(working_folder).absolute()
+    folder = Path(folder if folder is not None else ".").absolute()
     if (entrypoint is None) == (command is None):
         raise UsageError(
             "an agent is either a function or a command", mend="give an entrypoint or a command, not both"
@@ -47,7 +49,6 @@ def describe_agent(
     if secret is not None:
         mend = "set it where rejudge runs: an agent inherits the environment"
         raise UsageError(f"{secret!r} looks like a secret, and an agent's environment is stored", mend=mend)
-    limits = limits or Limits()
     starts = _named_files(command or "", folder) if entrypoint is None else [_entry_file(entrypoint, folder)]
     files = source_files(starts, roots=(folder, *(start.parent for start in starts)))
     return AgentSpec(
@@ -57,8 +58,16 @@ def describe_agent(
         environment=dict(environment or {}),
         source_digest=source_digest(files, folder),
         sources=tuple(_shown(path, folder) for path in files),
-        limits=limits,
+        limits=_limits(limits),
     )
+
+
+def _limits(given: Limits | Mapping[str, Any] | None) -> Limits:
+    try:
+        return given if isinstance(given, Limits) else Limits.model_validate(dict(given or {}))
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise UsageError(f"limit {'.'.join(map(str, first['loc']))!r}: {first['msg']}") from error
 
 
 def agent_digest(spec: AgentSpec) -> str:
@@ -69,7 +78,7 @@ def agent_digest(spec: AgentSpec) -> str:
 def current_source_digest(spec: AgentSpec) -> str:
     """The digest that the agent's source has now; another one than the spec's: it was changed since."""
     again = {"entrypoint": spec.entrypoint} if spec.kind == "function" else {"command": spec.entrypoint}
-    return describe_agent(**again, working_folder=spec.working_folder).source_digest  # type: ignore[arg-type]
+    return agent_spec(**again, folder=spec.working_folder).source_digest  # type: ignore[arg-type]
 
 
 def _entry_file(entrypoint: str, folder: Path) -> Path:

@@ -50,7 +50,7 @@ def replay_session(
     """Run an agent again on a session's inputs, the recording answering for the world.
 
     Args:
-        spec: How to run the agent (see `rejudge.replay.agent.describe_agent`).
+        spec: How to run the agent (see `rejudge.replay.agent_spec`).
         agent: Its name.
         policies: What calls get; by default tools are answered from the baseline, and models are live.
         override: What the fork changes.
