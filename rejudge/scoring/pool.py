@@ -147,10 +147,9 @@ class WorkerPool:
 
     def _taken(self, place: _Place) -> Worker | None:
         with self._lock:
-            for position, (known, worker) in enumerate(self._idle):
-                if known == place:
-                    del self._idle[position]
-                    return worker
+            for position in reversed(range(len(self._idle))):
+                if self._idle[position][0] == place:
+                    return self._idle.pop(position)[1]
         return None
 
     def _made(self, place: _Place) -> Worker:

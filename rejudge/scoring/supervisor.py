@@ -404,8 +404,8 @@ class Worker:
         scoring = self._ended(run, sequence)
         if scoring is None:
             return
-        limit = run.assignments[scoring.assignment].spec.time_limit
-        if seconds > limit:  # it came back before it was killed
+        limit = self._own_limit(run, scoring)
+        if min(seconds, time.monotonic() - scoring.started) > limit:  # it came back before it was killed
             status, results, error, retryable = "timed_out", [], _too_long(limit), False
         run.outcomes.append(
             ScoringOutcome(scoring.key, status, tuple(results), error, retryable, retry_after, seconds)
