@@ -1,0 +1,129 @@
+"""From the spans and log records of one session to its `SessionView`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rejudge.models.recording import Recording
+from rejudge.models.session import Session, SessionView
+from rejudge.otel.digest import digest_of_session
+from rejudge.otel.facts import facts_of, node_of
+from rejudge.otel.failures import Failure, failure_of
+from rejudge.otel.grouping import Group
+from rejudge.otel.inferred import inferred_tools
+from rejudge.otel.options import Options
+from rejudge.otel.packing import pack
+from rejudge.otel.settling import is_ai, settle
+from rejudge.otel.tree import Item, distinct, distinct_records, plant
+
+
+def assemble_group(group: Group, options: Options) -> Recording | None:
+    """The session of one group of traces; None where nothing of an agent is in it."""
+    items = items_of(group)
+    if not any(is_ai(item) for item in items):
+        return None
+    _name_nodes(items)
+    failures = {id(item): failure for item in items if (failure := failure_of(item)) is not None}
+    nodes = _nodes(items, failures)
+    facts = session_of(items, nodes, failures, group)
+    facts["digest"] = digest_of_session(facts, nodes)
+    if options.price:
+        from rejudge.otel.costs import price
+
+        price(facts, nodes)
+    view = SessionView(Session.from_facts(facts), [node_of(node) for node in nodes])
+    packed = pack([item.span for item in items], distinct_records(group.records))
+    return Recording(view, tuple(sorted(group.trace_ids)), packed)
+
+
+def items_of(group: Group) -> list[Item]:
+    """The settled items of a group, in order."""
+    items = plant(distinct(group.spans), distinct_records(group.records))
+    settle(items)
+    return items
+
+
+def session_of(
+    items: list[Item], nodes: list[dict[str, Any]], failures: dict[int, Failure], group: Group
+) -> dict[str, Any]:
+    """The facts of the session, its digest still empty."""
+    from rejudge.otel.totals import session_facts
+
+    return session_facts(items, nodes, failures, source=group.source, external_id=group.external_id)
+
+
+def _name_nodes(items: Sequence[Item]) -> None:
+    """Node ids: the span id, with the trace id before it where two traces of the session share one."""
+    seen: dict[str, int] = {}
+    for item in items:
+        seen[item.span.span_id] = seen.get(item.span.span_id, 0) + 1
+    for item in items:
+        span = item.span
+        item.node_id = span.span_id if seen[span.span_id] == 1 else f"{span.trace_id}:{span.span_id}"
+
+
+def _nodes(items: list[Item], failures: dict[int, Failure]) -> list[dict[str, Any]]:
+    nodes: list[dict[str, Any]] = []
+    subagents = _subagents(items)
+    linked = any(item.span.links for item in items)
+    by_key = {(item.span.trace_id, item.span.span_id): item for item in items} if linked else {}
+    for item in items:
+        if item.elided:
+            continue
+        facts = facts_of(item, len(nodes), failures.get(id(item)), subagent=id(item) in subagents)
+        parent = _kept(item.parent)
+        if parent is not None:
+            facts["parent_id"] = parent.node_id
+        elif not item.orphan:
+            facts["parent_id"] = None
+        if item.span.links:
+            facts["link_ids"] = tuple(
+                dict.fromkeys(
+                    kept.node_id for link in item.span.links if (kept := _kept(by_key.get(link))) is not None
+                )
+            )
+        nodes.append(facts)
+        for number, more in enumerate(item.reading.extra_calls or (), start=1):
+            nodes.append(_extra(item, facts, more, number, len(nodes)))
+    if not any(facts["node_type"] == "tool_call" for facts in nodes):
+        nodes = inferred_tools(nodes)
+    return nodes
+
+
+def _kept(item: Item | None) -> Item | None:
+    """The item itself, or what it was merged into, or the nearest one above, that is a node."""
+    while item is not None and item.elided:
+        item = item.merged_into or item.parent
+    return item
+
+
+def _extra(item: Item, first: dict[str, Any], reading: Any, number: int, index: int) -> dict[str, Any]:
+    """The node of a further tool call that one span reports."""
+    original = item.reading
+    item.reading = reading
+    try:
+        failure = failure_of(item)
+        facts = facts_of(item, index, failure, subagent=False)
+    finally:
+        item.reading = original
+    return {**facts, "id": f"{item.node_id}:{number}", "parent_id": first["parent_id"]}
+
+
+def _subagents(items: Iterable[Item]) -> set[int]:
+    """The agents that run under another agent, and those that take over from one beside them."""
+    found: set[int] = set()
+    first_beside: dict[int, str | None] = {}
+    for item in items:
+        if item.kind != "agent" or item.elided or item.merged_into is not None:
+            continue
+        if item.agent is not None:
+            found.add(id(item))
+            continue
+        if item.parent is None:
+            continue
+        name = item.reading.agent_name
+        known = first_beside.setdefault(id(item.parent), name)
+        if known is not None and name is not None and name != known:
+            found.add(id(item))
+    return found

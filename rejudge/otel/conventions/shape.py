@@ -1,0 +1,111 @@
+"""Reading spans fast: what to do with a span depends on its scope and the names of its attributes only.
+
+Producers write few shapes and many spans, so the plan for a shape is made once and remembered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple
+
+from rejudge.otel.conventions import CONVENTIONS
+from rejudge.otel.conventions.events import read_events
+from rejudge.otel.conventions.reading import Kind, Reading
+from rejudge.otel.span import LogRecord, Span
+
+
+class Shape(NamedTuple):
+    """What to do with spans of one scope and one set of attribute names."""
+
+    fields: tuple[tuple[str, str], ...]
+    """Attribute name and the field it fills; of several names for one field all are tried, best last."""
+    kinds: tuple[Callable[[Span, Reading], Kind | None], ...]
+    readers: tuple[Callable[[Span, Reading], None], ...]
+    sessions: tuple[str, ...]
+    """The attributes that hold a session id, best first."""
+    rest: tuple[str, ...]
+    """The attributes that no field and no reader takes over."""
+    convention: str
+
+
+_LIMIT: Final = 20_000
+_shapes: dict[tuple[str, ...], Shape] = {}
+
+
+def shape_of(span: Span) -> Shape:
+    """The plan for a span."""
+    attributes = span.attributes
+    # A span without attributes can only be told by its name.
+    key = (span.scope, *attributes) if attributes else (span.scope, "", span.name)
+    shape = _shapes.get(key)
+    if shape is None:
+        if len(_shapes) >= _LIMIT:
+            _shapes.clear()
+        shape = _shapes[key] = _plan(span.scope, frozenset(attributes or {span.name}), frozenset(attributes))
+    return shape
+
+
+def read_span(span: Span, records: Sequence[LogRecord] = ()) -> Reading:
+    """Everything the conventions know of one span and the records that belong to it."""
+    shape = shape_of(span)
+    attributes = span.attributes
+    reading = Reading()
+    facts = reading.__dict__
+    for key, field in shape.fields:
+        value = attributes[key]
+        if value is not None and value != "":
+            facts[field] = value
+    kind: Kind | None = None
+    for kind_of in shape.kinds:
+        kind = kind_of(span, reading)
+        if kind is not None:
+            break
+    reading.kind = kind
+    reading.convention = shape.convention
+    for read in shape.readers:
+        read(span, reading)
+    if span.events or records:
+        read_events(span, records, reading)
+    return reading
+
+
+def _plan(scope: str, hints: frozenset[str], keys: frozenset[str]) -> Shape:
+    claiming = [convention for convention in CONVENTIONS if convention.claims(scope, hints)]
+    fields: list[tuple[str, str]] = []
+    taken: set[str] = set()
+    for convention in claiming:
+        for key, field in convention.fields.items():
+            if key in keys:
+                fields.append((key, field))
+                taken.add(key)
+    prefixes = tuple(prefix for convention in claiming for prefix in convention.consumed)
+    sessions = dict.fromkeys(
+        key for convention in (*claiming, *CONVENTIONS) for key in convention.sessions if key in keys
+    )
+    return Shape(
+        fields=tuple(reversed(fields)),
+        kinds=tuple(convention.kind for convention in claiming),
+        readers=tuple(convention.read for convention in claiming if convention.read is not None),
+        sessions=tuple(sorted(sessions, key=_session_rank)),
+        rest=tuple(sorted(key for key in keys if key not in taken and not key.startswith(prefixes))),
+        convention=claiming[0].name if claiming else "",
+    )
+
+
+_SESSION_ORDER: Final = ("session.id", "langfuse.session.id", "gen_ai.conversation.id")
+
+
+def _session_rank(key: str) -> int:
+    return _SESSION_ORDER.index(key) if key in _SESSION_ORDER else len(_SESSION_ORDER)
+
+
+def session_id_of(span: Span) -> str | None:
+    """The session or conversation id that a span carries itself."""
+    attributes = span.attributes
+    for key in shape_of(span).sessions:
+        value: Any = attributes[key]
+        if isinstance(value, str) and value:
+            return value.strip('"') or None
+        if isinstance(value, int) and not isinstance(value, bool):
+            return str(value)
+    return None

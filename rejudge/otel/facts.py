@@ -1,0 +1,212 @@
+"""From an item to a node: the fields of `Node`, with payloads in the GenAI message schema."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from rejudge.models.session import Node, NodeType
+from rejudge.otel.conventions.messages import Message, messages_of, output_messages_of
+from rejudge.otel.conventions.parts import parts_of
+from rejudge.otel.conventions.reading import MISSING, Kind, Reading
+from rejudge.otel.conventions.shape import shape_of
+from rejudge.otel.conventions.values import arguments_of, count, money, result_of
+from rejudge.otel.failures import Failure
+from rejudge.otel.providers import provider_of
+from rejudge.otel.settling import agent_name
+from rejudge.otel.span import Span
+from rejudge.otel.text import undo_json
+from rejudge.otel.tree import Item
+
+_TYPES: Final[dict[Kind, NodeType]] = {"llm": "llm_call", "tool": "tool_call"}
+_TOLD_KINDS: Final = frozenset({"agent", "workflow", "embedding", "retrieval"})
+
+
+def facts_of(item: Item, index: int, failure: Failure | None, *, subagent: bool) -> dict[str, Any]:
+    """Every field of the node of an item, payloads included; ids of parents and links are the caller's."""
+    span, reading = item.span, item.reading
+    kind = item.kind
+    inputs, outputs, incomplete = payloads_of(item)
+    model = _text(reading.model)
+    requested = _text(reading.requested_model)
+    calls = kind in ("llm", "embedding")
+    input_tokens = output_tokens = cached = written = reasoning = None
+    if kind in ("llm", "embedding", "agent"):
+        input_tokens, output_tokens, cached, written, reasoning = tokens_of(reading)
+    if kind == "agent":  # what an agent's span counts is the sum of its calls
+        summed = {"input_tokens": input_tokens, "output_tokens": output_tokens}
+        input_tokens = output_tokens = cached = written = reasoning = None
+    else:
+        summed = {}
+    return {
+        "id": item.node_id,
+        "index": index,
+        "node_type": "subagent_call" if subagent else _TYPES.get(kind, "span"),
+        "name": span.name,
+        "status": "failed" if failure else "in_progress" if span.end_ns == 0 else "completed",
+        "parent_id": span.parent_id,
+        "link_ids": (),
+        "trace_id": span.trace_id,
+        "started_at": moment(span.start_ns),
+        "ended_at": moment(span.end_ns) if span.end_ns else None,
+        "tool_name": _text(reading.tool_name) if kind == "tool" else None,
+        "tool_call_id": _text(reading.tool_call_id) if kind == "tool" else None,
+        "agent_name": agent_name(reading) or (None if item.agent is None else agent_name(item.agent.reading)),
+        "model": (model or requested) if calls else None,
+        "requested_model": requested if calls else None,
+        "provider": provider_of(reading.provider, reading.system, model or requested) if calls else None,
+        "response_id": _text(reading.response_id) if calls else None,
+        "finish_reason": _finish_reason(reading.finish_reasons) if kind == "llm" else None,
+        "input_tokens": input_tokens,
+        "output_tokens": output_tokens,
+        "cached_input_tokens": cached,
+        "cache_write_tokens": written,
+        "reasoning_tokens": reasoning,
+        "cost": money(reading.cost) if calls else None,
+        "cost_status": None,
+        "error": failure.text if failure else None,
+        "error_type": failure.type if failure else None,
+        "inferred": False,
+        "incomplete": reading.incomplete or _damage(span) or incomplete,
+        "inputs": inputs,
+        "outputs": outputs,
+        "attributes": _rest(item, summed),
+    }
+
+
+def _damage(span: Span) -> str | None:
+    return "redacted" if span.redacted else "truncated" if span.truncated else None
+
+
+def node_of(facts: dict[str, Any]) -> Node:
+    """The node of some facts, unchecked."""
+    return Node.from_facts(facts)
+
+
+def tokens_of(reading: Reading) -> tuple[int | None, int | None, int | None, int | None, int | None]:
+    """Input with its cached part, output with its reasoned part, and the parts: cached, written, reasoned.
+
+    A part that is larger than its whole shows that the producer counts them apart: then they are added up.
+    """
+    inputs, outputs = count(reading.input_tokens), count(reading.output_tokens)
+    cached, written = count(reading.cached_input_tokens), count(reading.cache_write_tokens)
+    reasoning = count(reading.reasoning_tokens)
+    if inputs is not None and (cached or 0) + (written or 0) > inputs:
+        inputs += (cached or 0) + (written or 0)
+    if outputs is not None and reasoning is not None and reasoning > outputs:
+        outputs += reasoning
+    return inputs, outputs, cached, written, reasoning
+
+
+def payloads_of(item: Item) -> tuple[Any, Any, str | None]:
+    """Inputs and outputs of an item, and why they are not whole."""
+    reading = item.reading
+    if item.kind == "llm":
+        return _call_payloads(reading)
+    if item.kind == "tool":
+        arguments, result = reading.arguments, reading.result
+        if arguments is MISSING and result is MISSING:
+            return None, None, "not captured"
+        if reading.exact:
+            return _known(arguments), _known(result), "not captured" if arguments is MISSING else None
+        inputs = None if arguments is MISSING else arguments_of(arguments)
+        outputs = None if result is MISSING else result_of(result)
+        return inputs, outputs, "not captured" if arguments is MISSING else None
+    if reading.exact and reading.inputs is not MISSING:
+        return reading.inputs, _known(reading.outputs), None
+    inputs = undo_json(reading.inputs)
+    if inputs is MISSING:
+        inputs = messages_before(reading) or None
+    outputs = undo_json(reading.outputs)
+    if outputs is MISSING:
+        outputs = messages_after(reading) or None
+    return inputs, outputs, None
+
+
+def _known(value: Any) -> Any:
+    return None if value is MISSING else value
+
+
+def _call_payloads(reading: Reading) -> tuple[Any, Any, str | None]:
+    before, after = messages_before(reading), messages_after(reading)
+    inputs: dict[str, Any] = {}
+    if before:
+        inputs["messages"] = before
+    system = reading.system_instructions
+    if system:
+        inputs["system_instructions"] = _system_parts(system)
+    tools = undo_json(reading.tool_definitions)
+    if isinstance(tools, list) and tools:
+        inputs["tools"] = [undo_json(tool) for tool in tools]
+    if reading.parameters:
+        inputs["parameters"] = reading.parameters
+    missing = None if before and after else "not captured"
+    if not before and not inputs.keys() - {"parameters"} and not inputs:
+        return None, {"messages": after} if after else None, missing
+    return inputs or None, {"messages": after} if after else None, missing
+
+
+def messages_before(reading: Reading) -> list[Message]:
+    """What went into a call, normalised; done once."""
+    if reading.messages_in is None:
+        reading.messages_in = messages_of(reading.input_messages)
+    return reading.messages_in
+
+
+def messages_after(reading: Reading) -> list[Message]:
+    """What came out of a call, normalised; done once."""
+    if reading.messages_out is None:
+        reading.messages_out = output_messages_of(reading.output_messages)
+    return reading.messages_out
+
+
+def _system_parts(system: Any) -> list[dict[str, Any]]:
+    system = undo_json(system)
+    if isinstance(system, str) and system[:1] == '"':
+        system = system.strip('"')
+    if isinstance(system, dict) and isinstance(system.get("parts"), list):
+        system = system["parts"]
+    return parts_of(system)
+
+
+def _rest(item: Item, more: dict[str, Any]) -> dict[str, Any] | None:
+    attributes = item.span.attributes
+    rest = {key: attributes[key] for key in shape_of(item.span).rest}
+    if item.kind in _TOLD_KINDS:
+        rest["rejudge.kind"] = item.kind
+    evaluations = item.reading.__dict__.get("evaluations")
+    if evaluations:
+        rest["gen_ai.evaluations"] = evaluations
+    for name, value in more.items():
+        if value is not None:
+            rest[f"summed.{name}"] = value
+    return rest or None
+
+
+def _finish_reason(value: Any) -> str | None:
+    value = undo_json(value)
+    if isinstance(value, list):
+        value = value[0] if value else None
+    return value if isinstance(value, str) and value else None
+
+
+def _text(value: Any) -> str | None:
+    if isinstance(value, str):
+        return value or None
+    return None if value is None or value is MISSING or isinstance(value, dict | list) else str(value)
+
+
+_SECOND: Final = 1_000_000_000
+
+
+def moment(nanoseconds: int) -> datetime | None:
+    """The time of some nanoseconds since the epoch, to the microsecond; None outside the years 1 to 9999.
+
+    The first millisecond of 1970 is None too: producers that do not know the time write 0.
+    """
+    if 0 <= nanoseconds < 1_000_000:
+        return None
+    try:
+        return datetime.fromtimestamp(nanoseconds // 1000 / 1_000_000, UTC)
+    except (OverflowError, ValueError, OSError):
+        return None

@@ -1,0 +1,90 @@
+"""Tool calls that have no span of their own: what models asked for, and what they were told came back.
+
+Raw clients and some frameworks write model calls only. Each requested call of such a session becomes a node with
+``inferred`` set, so that trajectories can be read and replays answered. A session's counts (``tool_call_count``,
+``tool_names``) hold what was seen to run, and leave inferred nodes out.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def inferred_tools(nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The nodes with one inferred tool call after each model call that asked for it, numbered anew."""
+    answers: dict[Any, Any] | None = None
+    found: list[dict[str, Any]] = []
+    for facts in nodes:
+        found.append(facts)
+        outputs = facts["outputs"] if facts["node_type"] == "llm_call" else None
+        if not outputs:
+            continue
+        number = 0
+        for message in outputs["messages"]:
+            for part in message["parts"]:
+                if part.get("type") != "tool_call" or not part.get("name"):
+                    continue
+                if answers is None:
+                    answers = _answers(nodes)
+                number += 1
+                found.append(_node(facts, part, number, answers))
+    if len(found) > len(nodes):
+        for index, facts in enumerate(found):
+            facts["index"] = index
+    return found
+
+
+_ABSENT = object()
+
+
+def _answers(nodes: list[dict[str, Any]]) -> dict[Any, Any]:
+    """What tools answered, by call id, as the later model calls were told."""
+    found: dict[Any, Any] = {}
+    for facts in nodes:
+        inputs = facts["inputs"] if facts["node_type"] == "llm_call" else None
+        if not isinstance(inputs, dict):
+            continue
+        for message in reversed(inputs.get("messages", ())):
+            for part in message["parts"]:
+                if part.get("type") == "tool_call_response":
+                    identity = part.get("id")
+                    if isinstance(identity, str) and identity not in found:
+                        found[identity] = part.get("response")
+    return found
+
+
+def _node(call: dict[str, Any], part: dict[str, Any], number: int, answers: dict[Any, Any]) -> dict[str, Any]:
+    identity = part.get("id")
+    result = answers.get(identity, _ABSENT) if isinstance(identity, str) else _ABSENT
+    known = result is not _ABSENT
+    return {
+        **call,
+        "id": f"{call['id']}:tool:{number}",
+        "node_type": "tool_call",
+        "name": str(part["name"]),
+        "status": "completed" if known else "in_progress" if call["status"] == "in_progress" else "completed",
+        "link_ids": (),
+        "started_at": call["ended_at"],
+        "ended_at": None,
+        "tool_name": str(part["name"]),
+        "tool_call_id": identity if isinstance(identity, str) else None,
+        "model": None,
+        "requested_model": None,
+        "provider": None,
+        "response_id": None,
+        "finish_reason": None,
+        "input_tokens": None,
+        "output_tokens": None,
+        "cached_input_tokens": None,
+        "cache_write_tokens": None,
+        "reasoning_tokens": None,
+        "cost": None,
+        "cost_status": None,
+        "error": None,
+        "error_type": None,
+        "inferred": True,
+        "incomplete": None if known else "not captured",
+        "inputs": part.get("arguments"),
+        "outputs": result if known else None,
+        "attributes": None,
+    }

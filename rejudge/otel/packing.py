@@ -1,0 +1,130 @@
+"""The kept form of spans and log records: JSON lines, zstd over the whole session.
+
+A conversation whose every call repeats its history compresses to little more than its last call, because the window
+reaches over all of it. Reading it back gives spans equal to the ones written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import orjson
+import zstandard
+
+from rejudge.otel.span import Batch, LogRecord, Span, SpanEvent, SpanLink
+from rejudge.otel.text import clean_value
+
+_LEVEL = 3
+_LONG = 256 * 1024
+"""Bytes from which on the window is made long."""
+_MAX_SIZE = 4 * 1024**3
+
+
+def pack(spans: Iterable[Span], records: Iterable[LogRecord] = ()) -> bytes:
+    """The compressed form of some spans and records; empty for none."""
+    lines = Lines()
+    for span in spans:
+        lines.add_span(span)
+    for record in records:
+        lines.add_record(record)
+    text = lines.take()
+    if not text:
+        return b""
+    return _compressor(len(text)).compress(text)
+
+
+def unpack(packed: bytes) -> Batch:
+    """The spans and records of their compressed form."""
+    if not packed:
+        return Batch()
+    text = zstandard.ZstdDecompressor(max_window_size=2**31).decompress(packed, max_output_size=_MAX_SIZE)
+    return read_lines(text.split(b"\n"))
+
+
+class Lines:
+    """Collects one line per span and record, and one per resource before its first use."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        """Bytes of the lines so far."""
+        self._lines: list[bytes] = []
+        self._numbers: dict[int, int] = {}
+        self._resources: list[dict[str, Any]] = []  # keeps ids from being used again
+
+    def add_span(self, span: Span) -> None:
+        """Add the line of a span."""
+        self._add(
+            [
+                "s", span.trace_id, span.span_id, span.parent_id, span.name, span.start_ns, span.end_ns, span.kind,
+                span.status_code, span.status_message, span.attributes, span.events, span.links,
+                self._number(span.resource), span.scope, span.scope_version, span.truncated, span.source,
+                span.redacted,
+            ]
+        )  # fmt: skip
+
+    def add_record(self, record: LogRecord) -> None:
+        """Add the line of a log record."""
+        self._add(
+            [
+                "l", record.trace_id, record.span_id, record.name, record.time_ns, record.body, record.attributes,
+                self._number(record.resource), record.scope, record.severity, record.source,
+            ]
+        )  # fmt: skip
+
+    def take(self) -> bytes:
+        """All lines, joined; what is added afterwards starts anew."""
+        text = b"\n".join(self._lines)
+        self.__init__()  # type: ignore[misc]
+        return text
+
+    def _number(self, resource: dict[str, Any]) -> int:
+        number = self._numbers.get(id(resource))
+        if number is None:
+            number = self._numbers[id(resource)] = len(self._resources)
+            self._resources.append(resource)
+            self._add(["r", resource])
+        return number
+
+    def _add(self, row: list[Any]) -> None:
+        line = _dumps(row)
+        self._lines.append(line)
+        self.size += len(line) + 1
+
+
+def read_lines(lines: Sequence[bytes]) -> Batch:
+    """The spans and records of their lines."""
+    resources: list[dict[str, Any]] = []
+    batch = Batch()
+    for line in lines:
+        row = orjson.loads(line)
+        kind = row[0]
+        if kind == "s":
+            row[11] = [SpanEvent(*event) for event in row[11]]
+            row[12] = [SpanLink(*link) for link in row[12]]
+            row[13] = resources[row[13]]
+            batch.spans.append(Span(*row[1:]))
+        elif kind == "l":
+            row[7] = resources[row[7]]
+            batch.logs.append(LogRecord(*row[1:]))
+        else:
+            resources.append(row[1])
+    return batch
+
+
+def _dumps(row: list[Any]) -> bytes:
+    try:
+        return orjson.dumps(row, default=list)  # it leaves named tuples to us
+    except TypeError:
+        return orjson.dumps(clean_value(row), option=orjson.OPT_NON_STR_KEYS, default=str)
+
+
+_short = zstandard.ZstdCompressor(level=_LEVEL)
+
+
+def _compressor(size: int) -> zstandard.ZstdCompressor:
+    if size < _LONG:
+        return _short
+    window = min(27, max(18, size.bit_length()))
+    parameters = zstandard.ZstdCompressionParameters.from_level(_LEVEL, window_log=window, enable_ldm=True)
+    return zstandard.ZstdCompressor(compression_params=parameters)

@@ -1,0 +1,190 @@
+"""From what each span says to what each item is: kinds settled, double reports merged, agents found."""
+
+from __future__ import annotations
+
+from rejudge.otel.conventions.reading import AI_KINDS, MISSING, Reading
+from rejudge.otel.conventions.shape import read_span
+from rejudge.otel.tree import Item
+
+
+def settle(items: list[Item]) -> None:
+    """Read every item, settle its kind, and merge what was reported twice."""
+    for item in items:
+        item.reading = read_span(item.span, item.records)
+    _settle_kinds(items)
+    _absorb_events(items)
+    _merge_nested_calls(items)
+    _merge_same_answers(items)
+    _find_agents(items)
+
+
+def is_ai(item: Item) -> bool:
+    """True for a model, tool, agent or embedding item."""
+    return item.kind in AI_KINDS
+
+
+def _settle_kinds(items: list[Item]) -> None:
+    undecided = False
+    for item in items:
+        kind = item.reading.kind
+        if kind is None:
+            undecided = True
+        else:
+            item.kind = kind
+            if kind == "drop":
+                item.elided = True
+    if undecided:
+        _settle_undecided(items)
+
+
+def _settle_undecided(items: list[Item]) -> None:
+    """A span that counts tokens of a model, and has no AI span below, is a model call. Deepest first."""
+    above_ai: set[int] = set()
+    for item in sorted(items, key=_depth, reverse=True):
+        if item.reading.kind is None and id(item) not in above_ai:
+            reading = item.reading
+            counted = reading.input_tokens is not None or reading.output_tokens is not None
+            if counted and (reading.model is not None or reading.requested_model is not None):
+                item.kind = reading.kind = "llm"
+        if item.parent is not None and (is_ai(item) or id(item) in above_ai):
+            above_ai.add(id(item.parent))
+
+
+def _depth(item: Item) -> int:
+    return item.depth
+
+
+def _absorb_events(items: list[Item]) -> None:
+    """A log written as a span (Logfire's end of a stream) completes the call before it, and is no node.
+
+    Its token counts are not taken over: the call itself did not report any.
+    """
+    if not any(item.kind == "event" for item in items):
+        return
+    waiting: dict[int, Item] = {}
+    for item in items:
+        if item.kind == "llm":
+            reading = item.reading
+            if reading.output_messages is None and reading.messages_out is None:
+                waiting[id(item.parent)] = item
+        elif item.kind == "event":
+            item.elided = True
+            call = waiting.pop(id(item.parent), None)
+            if call is not None:
+                theirs = item.reading
+                call.reading.offer(
+                    response_id=theirs.response_id,
+                    model=theirs.model,
+                    finish_reasons=theirs.finish_reasons,
+                    output_messages=theirs.output_messages,
+                    messages_out=theirs.messages_out,
+                )
+                item.merged_into = call
+
+
+def _merge_nested_calls(items: list[Item]) -> None:
+    """A model call directly inside a model call is the same call, seen by a framework and by a client."""
+    for item in items:
+        # Langfuse has told its own types, and counts what it calls a generation.
+        if item.kind != "llm" or item.span.source == "langfuse":
+            continue
+        outer = _call_above(item)
+        if outer is not None:
+            _merge(item, outer)
+
+
+def _call_above(item: Item) -> Item | None:
+    above = item.parent
+    while above is not None:
+        if above.kind == "llm":
+            return above.merged_into or above
+        if above.kind in ("tool", "agent"):
+            return None
+        above = above.parent
+    return None
+
+
+def _merge_same_answers(items: list[Item]) -> None:
+    """Two reports of one answer: the same response id in a trace, at the same time or from two instrumentations."""
+    first: dict[tuple[str, str], Item] = {}
+    for item in items:
+        identity = item.reading.response_id
+        if item.kind != "llm" or item.elided or not isinstance(identity, str):
+            continue
+        other = first.setdefault((item.span.trace_id, identity), item)
+        if other is item:
+            continue
+        overlapping = item.span.start_ns < other.span.end_ns
+        if overlapping or item.span.scope != other.span.scope:
+            _merge(item, other)
+
+
+def _merge(inner: Item, outer: Item) -> None:
+    """Make ``inner`` part of ``outer``: facts that only it has are kept."""
+    inner.elided = True
+    inner.merged_into = outer
+    mine, theirs = outer.reading, inner.reading
+    for ready, raw in (("messages_out", "output_messages"), ("messages_in", "input_messages")):
+        if _has_content(theirs, ready, raw) and not _has_content(mine, ready, raw):
+            setattr(mine, ready, getattr(theirs, ready))
+            setattr(mine, raw, getattr(theirs, raw))
+    if mine.input_tokens is None and mine.output_tokens is None:
+        for field in (
+            "input_tokens",
+            "output_tokens",
+            "cached_input_tokens",
+            "cache_write_tokens",
+            "reasoning_tokens",
+        ):
+            value = getattr(theirs, field)
+            if value is not None:
+                setattr(mine, field, value)
+    for field in _MERGED:
+        value = getattr(theirs, field)
+        if value is not None and value is not MISSING and getattr(mine, field) in (None, MISSING):
+            setattr(mine, field, value)
+    if inner.span.status_code == 2 and mine.failed is None and outer.span.status_code != 1:
+        mine.failed = True
+        mine.error = mine.error or theirs.error or inner.span.status_message or None
+
+
+_MERGED = (
+    "model", "requested_model", "response_id", "finish_reasons", "cost", "provider", "system", "system_instructions",
+    "tool_definitions", "parameters", "cached_input_tokens", "cache_write_tokens", "reasoning_tokens", "agent_name",
+)  # fmt: skip
+
+
+_TOKENS = ("input_tokens", "output_tokens", "cached_input_tokens", "cache_write_tokens", "reasoning_tokens")
+
+
+def _has_content(reading: Reading, ready: str, raw: str) -> bool:
+    return bool(getattr(reading, ready)) or getattr(reading, raw) not in (None, "[]", [])
+
+
+def _find_agents(items: list[Item]) -> None:
+    """Set what every item runs under; consecutive spans of one agent are one agent."""
+    for item in sorted(items, key=_depth):
+        parent = item.parent
+        above = None if parent is None else parent if parent.kind == "agent" else parent.agent
+        item.agent = above
+        if item.kind != "agent" or above is None:
+            continue
+        if _same_agent(item, above):
+            item.merged_into = above.merged_into or above
+
+
+def _same_agent(inner: Item, outer: Item) -> bool:
+    """True for a wrapper and what it wraps: the same or no name, and nothing called in between."""
+    between = inner.parent
+    while between is not None and between is not outer:
+        if between.kind in ("llm", "tool"):
+            return False
+        between = between.parent
+    mine, theirs = agent_name(inner.reading), agent_name(outer.reading)
+    return not mine or not theirs or mine == theirs
+
+
+def agent_name(reading: Reading) -> str | None:
+    """The name of an agent, where it has one."""
+    name = reading.agent_name
+    return name if isinstance(name, str) and name else None
