@@ -8,6 +8,7 @@ asked over HTTP (see `chat.py`); nothing here knows whether it is recorded, repl
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,7 @@ from typing import Any
 from chat import complete
 from shop import DEFINITIONS, TOOLS
 
-from rejudge.replay.calls import tool_call_id
-from rejudge.replay.request import ModelRequest
+from rejudge.replay import tool_call_id
 
 MODEL = "desk-large"
 PROMPT = Path(__file__).parent / "prompts" / "support.md"
@@ -32,37 +32,33 @@ def run(inputs: dict[str, Any]) -> dict[str, Any]:
     Returns:
         ``{"answer": "…"}``.
     """
-    messages = [{"role": "user", "parts": [_text(inputs["message"])]}]
+    model, system = os.environ.get("SUPPORT_MODEL", MODEL), PROMPT.read_text("utf-8")
+    messages: list[dict[str, Any]] = [{"role": "user", "content": inputs["message"]}]
     for _ in range(MOST_ROUNDS):
-        answer = complete(_request(messages)).messages[0]
-        messages.append({"role": answer["role"], "parts": answer["parts"]})
-        calls = [part for part in answer["parts"] if part["type"] == "tool_call"]
-        if not calls:
-            return {"answer": "".join(part["content"] for part in answer["parts"])}
-        messages.append({"role": "tool", "parts": [_result(call) for call in calls]})
+        answer = complete(model, messages, system=system, tools=DEFINITIONS)
+        if not answer.tool_calls:
+            return {"answer": answer.text}
+        messages.append({"role": "assistant", "content": answer.text, "tool_calls": _asked(answer.tool_calls)})
+        messages.extend(_result(call) for call in answer.tool_calls)
     return {"answer": "I am passing this on to a colleague."}
 
 
-def _request(messages: list[dict[str, Any]]) -> ModelRequest:
-    return ModelRequest(
-        model=os.environ.get("SUPPORT_MODEL", MODEL),
-        messages=tuple(messages),
-        system_instructions=(_text(PROMPT.read_text("utf-8")),),
-        tools=DEFINITIONS,
-        parameters={"temperature": 0.0},
-        provider="openai",
-    )
+def _asked(calls: tuple[dict[str, Any], ...]) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": call["id"],
+            "type": "function",
+            "function": {"name": call["name"], "arguments": json.dumps(call["arguments"])},
+        }
+        for call in calls
+    ]
 
 
 def _result(call: dict[str, Any]) -> dict[str, Any]:
     """What a tool returned, or why it failed: the model decides what to make of either."""
     try:
         with tool_call_id(call["id"]):
-            response = TOOLS[call["name"]](**call["arguments"])
+            result = TOOLS[call["name"]](**call["arguments"])
     except Exception as error:
-        response = {"error": str(error)}
-    return {"type": "tool_call_response", "id": call["id"], "response": response}
-
-
-def _text(content: str) -> dict[str, Any]:
-    return {"type": "text", "content": content}
+        result = {"error": str(error)}
+    return {"role": "tool", "tool_call_id": call["id"], "content": json.dumps(result)}

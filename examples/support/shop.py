@@ -89,29 +89,21 @@ def _order(order_id: str) -> Order:
 
 TOOLS = {tool.__name__: tool for tool in (lookup_order, check_refund_policy, refund_payment)}
 
+
+def _definition(name: str, description: str, **parameters: dict[str, str]) -> dict[str, Any]:
+    schema = {"type": "object", "properties": parameters, "required": list(parameters)}
+    return {"type": "function", "function": {"name": name, "description": description, "parameters": schema}}
+
+
 ORDER_ID = {"type": "string", "description": "The order's number, such as HG-1001."}
 DEFINITIONS = (
-    {
-        "type": "function",
-        "name": "lookup_order",
-        "description": "Find an order by its number.",
-        "parameters": {"type": "object", "properties": {"order_id": ORDER_ID}, "required": ["order_id"]},
-    },
-    {
-        "type": "function",
-        "name": "check_refund_policy",
-        "description": "Say whether an order may be refunded, and why.",
-        "parameters": {"type": "object", "properties": {"order_id": ORDER_ID}, "required": ["order_id"]},
-    },
-    {
-        "type": "function",
-        "name": "refund_payment",
-        "description": "Pay an amount of an order back to the customer. Cannot be undone.",
-        "parameters": {
-            "type": "object",
-            "properties": {"order_id": ORDER_ID, "amount": {"type": "number", "description": "In EUR."}},
-            "required": ["order_id", "amount"],
-        },
-    },
+    _definition("lookup_order", "Find an order by its number.", order_id=ORDER_ID),
+    _definition("check_refund_policy", "Say whether an order may be refunded, and why.", order_id=ORDER_ID),
+    _definition(
+        "refund_payment",
+        "Pay an amount of an order back to the customer. Cannot be undone.",
+        order_id=ORDER_ID,
+        amount={"type": "number", "description": "In EUR."},
+    ),
 )
 """The tools as a model is told of them."""
