@@ -67,6 +67,11 @@ CATALOG: Final[Mapping[str, BuiltIn]] = MappingProxyType(
         "rejudge/leaks": BuiltIn(
             "rejudge.evaluators.leaks:evaluate", "Secrets and personal data in outputs and tool arguments"
         ),
+        "rejudge/answer-match": BuiltIn(
+            "rejudge.evaluators.answer_match:evaluate",
+            "The final answer against expected ones, through a provider",
+            mode="slow",
+        ),
     }
 )
 

@@ -43,6 +43,9 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "a bad argument schema": ("tool-arguments", {"schemas": {"a": {"minimum": "1"}}}, "schemas.'a'. is no valid"),
     "an unknown kind": ("leaks", {"kinds": ["emails"]}, "'emails' is unknown"),
     "a bad exception": ("leaks", {"allowed": ["["]}, "no regular expression"),
+    "nothing to compare with": ("answer-match", {}, "set either expected"),
+    "two things to compare with": ("answer-match", {"expected": ["a"], "reference": "baseline"}, "set either"),
+    "no pointer": ("answer-match", {"reference": "want"}, "no JSON pointer"),
     "any work would do": (
         "workflow-conformance",
         {"expected_tools": [], "mode": "in_order"},

@@ -1,0 +1,1 @@
+"""Typed questions to a model about a session: question files, views, fences, verdicts."""
