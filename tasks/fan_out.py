@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import queue
 from collections import Counter
 from typing import Any
@@ -40,9 +41,10 @@ def score_in_chunks(at: Work) -> None:
                 _begin(at, pacer, ended)
         if not running.total():
             return
-        pacer, future = ended.get()
-        running[pacer.slow] -= 1
-        _end(at, pacer, future)
+        with contextlib.suppress(queue.Empty):
+            pacer, future = ended.get(timeout=policy.LOOK_SECONDS)
+            running[pacer.slow] -= 1
+            _end(at, pacer, future)
         if at.progress_is_due:
             publish_progress(at)
 

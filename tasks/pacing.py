@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,7 +16,8 @@ class Pacer:
     """Cuts one kind of work into chunks as it goes.
 
     The first chunk is small and runs alone: it tells what a session takes. From then on a chunk aims at
-    `policy.CHUNK_SECONDS`, and another process is started only where there is a chunk's worth of work for it.
+    `policy.CHUNK_SECONDS`, and another process is started only where there is a chunk's worth of work for it. Where
+    the first takes longer than a chunk should, that is told too: small chunks start beside it.
     """
 
     sessions: Sequence[tuple[str, tuple[int, ...]]]
@@ -28,6 +30,8 @@ class Pacer:
     taken: int = 0
     cut: int = 0
     seconds_per_session: float | None = None
+    began: float | None = None
+    """When the first chunk was cut."""
 
     @property
     def left(self) -> int:
@@ -40,13 +44,14 @@ class Pacer:
         if self.slow:
             return self.workers
         if self.seconds_per_session is None:
-            return 1
+            return self.workers if self._drags else 1
         needed = math.ceil(self.left * self.seconds_per_session / policy.CHUNK_SECONDS)
         return max(1, min(self.workers, needed))
 
     def take(self) -> Chunk:
         """The next chunk."""
         size = self._size()
+        self.began = self.began or time.monotonic()
         chunk = Chunk(tuple(self.sessions[self.taken : self.taken + size]), self.slow)
         self.taken += size
         self.cut += 1
@@ -58,6 +63,10 @@ class Pacer:
             known = self.seconds_per_session
             self.seconds_per_session = seconds_per_session if known is None else (known + seconds_per_session) / 2
 
+    @property
+    def _drags(self) -> bool:
+        return self.began is not None and time.monotonic() - self.began > policy.CHUNK_SECONDS
+
     def _size(self) -> int:
         within_budget = math.ceil(self.left / max(1, self.task_runs - self.cut))
         return max(1, within_budget, min(self._wanted(), math.ceil(self.left / self.at_once)))
@@ -66,6 +75,6 @@ class Pacer:
         if self.slow:
             return policy.SLOW_CHUNK_SESSIONS
         if self.seconds_per_session is None:
-            return policy.FIRST_CHUNK_SESSIONS
+            return policy.DRAGGING_CHUNK_SESSIONS if self._drags else policy.FIRST_CHUNK_SESSIONS
         fitting = policy.CHUNK_SECONDS / max(self.seconds_per_session, 1e-6)
         return max(1, min(policy.CHUNK_SESSIONS_MAX, int(fitting)))

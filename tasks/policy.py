@@ -8,6 +8,8 @@ CHUNK_SECONDS: Final = 3.0
 """What a chunk of scorings aims to take: long beside the 35 ms of a task run, short beside a person's patience."""
 FIRST_CHUNK_SESSIONS: Final = 50
 """Sessions in the first chunk, before anything was measured."""
+DRAGGING_CHUNK_SESSIONS: Final = 10
+"""Sessions in the chunks that start beside a first one which takes long."""
 CHUNK_SESSIONS_MAX: Final = 500
 """Sessions in a chunk at most: what is lost when the machine goes down, and what is held in memory."""
 SLOW_CHUNK_SESSIONS: Final = 15
@@ -38,6 +40,8 @@ RETRY_DELAY_MAX: Final = 60.0
 RETRY_JITTER: Final = 0.3
 """How much longer a delay may be, at random, so that what failed together does not return together."""
 
+LOOK_SECONDS: Final = 0.5
+"""Between two looks at how a batch gets on, where nothing ended in between."""
 PROGRESS_SECONDS: Final = 1.0
 """Between two updates of the progress artifact: each is a request to the server."""
 TABLE_ROWS_MAX: Final = 200
