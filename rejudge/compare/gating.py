@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Literal
 
 from rejudge.compare.limits import (
     Limit,
@@ -164,32 +165,53 @@ def _limit(rule: Rule, metric: MetricComparison, comparison: Comparison) -> Limi
         figure = metric.pass_rate or (metric.score if metric.kind == "rate" else None)
         if figure is None:
             return "this metric has no verdicts and no true or false"
-        return Limit(
-            figure.replay,
-            rule.value or 0.0,
-            "least",
-            figure.coverage,
-            figure.bounds.replay_lowest,
-            figure.bounds.replay_highest,
-        )
+        return _side_limit(figure, "least", rule.value or 0.0, f"the {figure.statistic}")
     if metric.score is None:
         return "this metric has no number"
-    figure, bounds = metric.score, metric.score.bounds
     if rule.rule == "max-mean":
-        return Limit(
-            figure.replay, rule.value or 0.0, "most", figure.coverage, bounds.replay_lowest, bounds.replay_highest
-        )
+        return _side_limit(metric.score, "most", rule.value or 0.0, f"the {metric.score.statistic}")
     if rule.absolute is not None:
-        return Limit(figure.difference, rule.absolute, "most", figure.coverage, bounds.lowest, bounds.highest)
-    relative = rule.relative or 0.0
+        return _increase_limit(metric.score, rule.absolute)
+    return _relative_limit(metric, metric.score, rule.relative or 0.0, comparison)
+
+
+def _side_limit(figure: Figure, kind: Literal["least", "most"], bound: float, name: str) -> Limit:
     return Limit(
-        increase_of(metric, relative, alpha=comparison.alpha, seed=comparison.seed),
-        0.0,
-        "most",
-        figure.coverage,
-        None,
-        None,
-        about=f"replay minus {1 + relative:g} times the baseline",
+        estimate=figure.replay,
+        bound=bound,
+        kind=kind,
+        coverage=figure.coverage,
+        lowest=figure.bounds.replay_lowest,
+        highest=figure.bounds.replay_highest,
+        demand=f"{name} must be at {kind} {bound:g}",
+        shown=f"{figure.replay.value or 0.0:.4g}",
+    )
+
+
+def _increase_limit(figure: Figure, most: float) -> Limit:
+    return Limit(
+        estimate=figure.difference,
+        bound=most,
+        kind="most",
+        coverage=figure.coverage,
+        lowest=figure.bounds.lowest,
+        highest=figure.bounds.highest,
+        demand=f"the increase must be at most {most:g}",
+        shown=f"{figure.difference.value or 0.0:+.4g}",
+    )
+
+
+def _relative_limit(metric: MetricComparison, figure: Figure, most: float, comparison: Comparison) -> Limit:
+    before, moved = figure.baseline.value, figure.difference.value
+    return Limit(
+        estimate=increase_of(metric, most, alpha=comparison.alpha, seed=comparison.seed),
+        bound=0.0,
+        kind="most",
+        coverage=figure.coverage,
+        lowest=None,
+        highest=None,
+        demand=f"the increase must be at most {most:.4g} of the baseline",
+        shown=f"{moved / before:+.4g}" if before and moved is not None else f"{moved or 0.0:+.4g} from 0",
     )
 
 

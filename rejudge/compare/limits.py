@@ -25,7 +25,10 @@ class Limit:
     lowest: Estimate | None
     highest: Estimate | None
     """The figure with everything missing at its lowest and highest; None where that is not known."""
-    about: str = "the replay"
+    demand: str
+    """What is demanded, in words: ``the pass rate must be at least 0.8``."""
+    shown: str
+    """The figure, in words."""
 
 
 def judge_limit(rule: Rule, limit: Limit, gate: Gate) -> RuleResult:
@@ -96,12 +99,11 @@ def _against(rule: Rule, limit: Limit, estimate: Estimate) -> tuple[GateOutcome,
         return "inconclusive", "too few sessions for an interval"
     sign = 1 if limit.kind == "most" else -1
     low, high = sorted((sign * ends[0], sign * ends[1]))
-    demand = f"{limit.about} must be at {limit.kind} {limit.bound:g}"
     if high <= sign * limit.bound:
-        return "passed", f"{demand} and is"
+        return "passed", f"{limit.demand}; it is {limit.shown}"
     if low > sign * limit.bound:
-        return "failed", f"{demand} and is {estimate.value:.4g}"
-    return "inconclusive", f"{demand} and is {estimate.value:.4g}, but its interval reaches across"
+        return "failed", f"{limit.demand}; it is {limit.shown}"
+    return "inconclusive", f"{limit.demand}; it is {limit.shown}, but its interval reaches across that"
 
 
 def _newly_fails(pair: Pair, metric: MetricComparison) -> bool:

@@ -83,7 +83,8 @@ class Calibration(Frozen):
     """Mean of evaluator minus label."""
     alpha: Estimate | None = None
     """Krippendorff's, among the people who labelled; None where one did."""
-    corrected: CorrectedRate | None = None
+    corrected: tuple[CorrectedRate, ...] = ()
+    """What people would have said of all sessions: by Rogan-Gladen (of the unlabelled ones), by PPI++ (of all)."""
     disagreements: tuple[Flip, ...] = ()
     """``baseline`` is the label, ``replay`` the evaluator."""
 
@@ -98,10 +99,10 @@ class BackTest(Frozen):
     """Sessions that either scored."""
     agreement: Estimate | None
     """Of verdicts, truths, labels or texts; None for bare numbers."""
-    old_headline: Estimate
-    new_headline: Estimate
-    """The rate or mean that each gives of the same sessions."""
-    difference: Estimate
+    old_headline: Estimate | None = None
+    new_headline: Estimate | None = None
+    """The rate or mean that each gives of the same sessions; None for labels and texts."""
+    difference: Estimate | None = None
     flips: tuple[Flip, ...] = ()
     old_calibration: Calibration | None = None
     new_calibration: Calibration | None = None

@@ -78,8 +78,10 @@ def metric_rows(metric: MetricComparison) -> list[Row]:
 
 
 def shown_figures(metric: MetricComparison) -> tuple[Figure, ...]:
-    """The figures worth a line: a rate of true that only repeats the pass rate is not."""
+    """The figures worth a line: not the mean behind labels that point nowhere, nor a repeated pass rate."""
     score, passes = metric.score, metric.pass_rate
+    if metric.kind == "categorical" and score is not None and score.direction == "none":
+        return () if passes is None else (passes,)
     if score is None or passes is None or metric.kind != "rate":
         return metric.figures
     repeats = (score.baseline, score.replay, score.difference) == (passes.baseline, passes.replay, passes.difference)
@@ -107,11 +109,11 @@ def _textual(metric: MetricComparison) -> Row:
     moved = metric.changed
     return Row(
         metric=metric.metric.key,
-        statistic="changed" if moved is not None else metric.kind,
+        statistic={"categorical": "label", "none": "nothing scored"}.get(metric.kind, metric.kind),
         better=_BETTER[metric.direction],
         baseline=NONE,
         replay=NONE,
-        difference=number(moved.value, rate=True) if moved is not None else NONE,
+        difference=f"{number(moved.value, rate=True)} changed" if moved is not None else NONE,
         interval=interval(moved, rate=True, signed=False) if moved is not None else NONE,
         coverage=coverage(metric.coverage),
         verdict=metric.verdict.word,
@@ -139,6 +141,8 @@ def difference(value: float | None, *, rate: bool) -> str:
     """A signed figure; percentage points for rates."""
     if value is None:
         return NONE
+    if value == 0:
+        return "0 pp" if rate else "0"
     text = f"{value * 100:+.1f} pp" if rate else ("+" if value >= 0 else "") + _significant(value)
     return text.replace("-", "\N{MINUS SIGN}", 1)
 

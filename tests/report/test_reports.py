@@ -11,6 +11,7 @@ from markdown_it import MarkdownIt
 from rich.console import Console
 
 from rejudge.compare import compare
+from rejudge.compare.recheck import recheck
 from rejudge.errors import UsageError
 from rejudge.models.comparison import Comparison, Member, Run
 from rejudge.models.report import Divergence, Fidelity, LedgerEntry, ReportContext, SideBySide, Step
@@ -147,3 +148,12 @@ def test_a_repeated_verdict_is_shown_once() -> None:
 def test_a_score_with_a_verdict_is_shown_as_both() -> None:
     both = [row(0, side, 0.5, passed=True, direction="lower") for side in ("baseline", "replay")]
     assert [line["statistic"] for line in artifact_rows(compare(both, [member(0)]))] == ["mean", "pass rate"]
+
+
+def test_a_report_can_be_checked_against_its_rows() -> None:
+    observations = rows([True] * 20, [False] * 12 + [True] * 8) + rows([0.5, 0.7] * 10, [0.4, 0.9] * 10, name="cost")
+    told = embedded(html_report(compare(observations, [member(index) for index in range(20)], seed=7)))
+    assert recheck(told, observations) == ()
+    observations[0] = observations[0].model_copy(update={"score": False})
+    assert recheck(told, observations) == ("check@1:result",)
+    assert recheck(told, observations[:40]) == ("check@1:cost", "check@1:result")
