@@ -58,7 +58,7 @@ def _judge(
     calibrations: Mapping[str, Calibration],
 ) -> RuleResult:
     if metric is None:
-        return RuleResult(rule=rule, outcome="error", reason="no row of this metric was produced by this run")
+        return RuleResult(rule=rule, outcome="error", reason=_absence(rule, comparison))
     demanded = _calibration(rule, metric, calibrations)
     if demanded is not None:
         return demanded
@@ -70,6 +70,13 @@ def _judge(
     if isinstance(limit, str):
         return RuleResult(rule=rule, outcome="error", reason=limit)
     return judge_limit(rule, limit, gate)
+
+
+def _absence(rule: Rule, comparison: Comparison) -> str:
+    alike = [one.metric.key for one in comparison.metrics if one.metric.plain_key == rule.metric]
+    if len(alike) > 1:
+        return f"it ran with several sets of params; name one of {', '.join(alike)}"
+    return "no row of this metric was produced by this run"
 
 
 def _judge_difference(

@@ -165,6 +165,12 @@ def test_a_metric_without_rows_closes_the_gate() -> None:
     assert (result.outcome, result.exit_code) == ("error", 2)
 
 
+def test_a_metric_of_several_params_has_to_be_named() -> None:
+    observations = rows([True], [True], params_digest="a" * 64) + rows([True], [True], params_digest="b" * 64)
+    result = judge_gate(gate("no-new-failures"), compare(observations, [member(0)]))
+    assert result.outcome == "error" and "check@1#aaaaaaaa:result" in result.results[0].reason
+
+
 @pytest.mark.parametrize(
     ("outcomes", "code"),
     [
