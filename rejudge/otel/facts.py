@@ -34,10 +34,15 @@ def facts_of(item: Item, index: int, failure: Failure | None, *, subagent: bool)
     if kind in ("llm", "embedding", "agent"):
         input_tokens, output_tokens, cached, written, reasoning = tokens_of(reading)
     if kind == "agent":  # what an agent's span counts is the sum of its calls
-        summed = {"input_tokens": input_tokens, "output_tokens": output_tokens}
+        more = {"summed.input_tokens": input_tokens, "summed.output_tokens": output_tokens}
         input_tokens = output_tokens = cached = written = reasoning = None
+    elif calls and (reading.input_audio_tokens or reading.output_audio_tokens):
+        more = {
+            "input_audio_tokens": count(reading.input_audio_tokens),
+            "output_audio_tokens": count(reading.output_audio_tokens),
+        }
     else:
-        summed = {}
+        more = {}
     return {
         "id": item.node_id,
         "index": index,
@@ -70,7 +75,7 @@ def facts_of(item: Item, index: int, failure: Failure | None, *, subagent: bool)
         "incomplete": reading.incomplete or _damage(span) or incomplete,
         "inputs": inputs,
         "outputs": outputs,
-        "attributes": _rest(item, summed),
+        "attributes": _rest(item, more),
     }
 
 
@@ -179,7 +184,7 @@ def _rest(item: Item, more: dict[str, Any]) -> dict[str, Any] | None:
         rest["gen_ai.evaluations"] = evaluations
     for name, value in more.items():
         if value is not None:
-            rest[f"summed.{name}"] = value
+            rest[name] = value
     return rest or None
 
 
