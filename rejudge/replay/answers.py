@@ -40,6 +40,9 @@ class ModelAnswer:
 class Replaying(Protocol):
     """Who decides on the calls of a run: `Rerun` in this process, or one far away behind HTTP."""
 
+    def refuse_when_over(self) -> None:
+        """Raise `ReplayEnded` where the run is over: asked before anything is written about a call."""
+
     def ask_tool(
         self,
         name: str,

@@ -61,6 +61,8 @@ class _Call:
         self._current = current
         self._token: Any = None
         self._replay: Replaying | None = current_replay()
+        if self._replay is not None:
+            self._replay.refuse_when_over()
 
     @property
     def replayed(self) -> bool:

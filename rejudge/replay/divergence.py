@@ -91,12 +91,12 @@ def _difference(waiting: Sequence[Step], coming: Sequence[Step], place: int) -> 
         return _divergence("extra", place, None, step, f"{_called(step)} was not in the baseline")
     due = waiting[0]
     due_comes = any(due.same_call(later) for later in coming[1:])
-    was_due_later = any(step.same_call(later) for later in waiting[1:])
+    was_due_later = any(later.same_call(step) for later in waiting[1:])
     if due_comes and was_due_later:
         return _divergence("order", place, due, step, f"{_called(step)} came before {_called(due)}")
     if was_due_later:
         return _divergence("missing", place, due, step, f"{_called(due)} was not made")
-    if due_comes or (due.node_type, due.name) != (step.node_type, step.name):
+    if due_comes or not due.same_callee(step):
         return _divergence("extra", place, due, step, f"{_called(step)} was made where {_called(due)} was due")
     return _divergence("arguments", place, due, step, f"{_called(step)} was called with other {_words(due, step)}")
 

@@ -48,6 +48,12 @@ class RemoteReplay:
         self._at = urlsplit(url)
         self._headers = {"authorization": f"Bearer {token}", "content-type": "application/json"}
         self._local = threading.local()
+        self._ended: str | None = None
+
+    def refuse_when_over(self) -> None:
+        """See `rejudge.replay.rerun.Rerun.refuse_when_over`."""
+        if self._ended is not None:
+            raise ReplayEnded(self._ended)
 
     def ask_tool(
         self,
@@ -106,7 +112,8 @@ class RemoteReplay:
         if answer.get("answered"):
             return True
         if answer.get("action") == "stop":
-            raise ReplayEnded(str(answer.get("miss")))
+            self._ended = str(answer.get("miss"))
+            raise ReplayEnded(self._ended)
         if answer.get("action") == "error":
             raise NoRecordedAnswer(str(answer.get("miss")))
         return False

@@ -65,6 +65,11 @@ class Rerun:
         """Whether the fork's policies and overrides are in force: from the start where there is no fork point."""
         return self._prefix is None or self._prefix.reached
 
+    def refuse_when_over(self) -> None:
+        """Raise `ReplayEnded` where the run is over: an agent that swallowed its end gets nothing more."""
+        if self._ended is not None:
+            raise ReplayEnded(self._ended)
+
     def ask_tool(
         self,
         name: str,
@@ -84,7 +89,7 @@ class Rerun:
             ReplayEnded: The run is over: nothing answers this call, or an earlier one ended the run.
             NoRecordedAnswer: Nothing answers it, and the agent is to cope with that.
         """
-        self._refuse_when_over(name)
+        self.refuse_when_over()
         written = [arguments, *spellings]
         if self._prefix is not None and not self._prefix.reached:
             due = self._prefix.tool(name, written)
@@ -112,7 +117,7 @@ class Rerun:
         Raises:
             ReplayEnded: As for tools.
         """
-        self._refuse_when_over(request.model)
+        self.refuse_when_over()
         if self._prefix is not None and not self._prefix.reached:
             due = self._prefix.model(request)
             if isinstance(due, RecordedCall):
@@ -153,11 +158,6 @@ class Rerun:
         """The agent has returned: what a fork point was never reached means is written down."""
         if self._prefix is not None and not self._prefix.reached and self._ended is None:
             self._write_stray(self._prefix.unreached(), name=None, arguments=None)
-
-    def _refuse_when_over(self, name: str) -> None:
-        if self._ended is not None:
-            self._journal.write({"event": "refused", "name": name})
-            raise ReplayEnded(self._ended)
 
     def _stray(self, strayed: Strayed, *, name: str, arguments: JsonValue) -> NoReturn:
         self._write_stray(strayed, name=name, arguments=arguments)

@@ -12,7 +12,13 @@ from rejudge.models.canonical import JsonValue, canonical_bytes
 from rejudge.models.session import Node, SessionView
 from rejudge.replay.keys import call_key
 from rejudge.replay.recorded import recorded_calls
-from rejudge.replay.request import canonical_messages, request_key
+from rejudge.replay.request import (
+    ModelRequest,
+    canonical_messages,
+    known_parameters,
+    request_key,
+    same_settings,
+)
 from rejudge.replay.spans import ANSWER
 from rejudge.replay.tape import RecordedCall
 
@@ -36,14 +42,26 @@ class Step:
     covers: tuple[str, ...] = ()
     started_at: datetime | None = None
     ended_at: datetime | None = None
+    request: ModelRequest | None = None
     group: int = 0
     """Steps of one group ran side by side: their order says nothing."""
 
-    def same_call(self, other: Step) -> bool:
-        """Whether it is the same call with the same arguments."""
-        if self.node_type != other.node_type or self.name != other.name:
+    def same_call(self, replayed: Step) -> bool:
+        """Whether a step of the replay is this call again, with the same arguments."""
+        if not self.same_callee(replayed) or self.name != replayed.name:
             return False
-        return self.key is None or other.key is None or self.key == other.key
+        if self.key is None or replayed.key is None:
+            return True
+        if self.key != replayed.key:
+            return False
+        asked, again = self.request, replayed.request
+        return asked is None or again is None or same_settings(asked, again)
+
+    def same_callee(self, other: Step) -> bool:
+        """Whether both called the same tool; all models are one, since another model is another argument."""
+        if self.node_type != other.node_type:
+            return False
+        return self.node_type == "llm_call" or self.name == other.name
 
     def same_result(self, other: Step) -> bool:
         """Whether both returned the same, as far as it is known."""
@@ -76,6 +94,7 @@ def _step(node: Node, call: RecordedCall | None) -> Step:
         covers=call.covers if call is not None else (),
         started_at=node.started_at,
         ended_at=node.ended_at,
+        request=call.request() if call is not None and call.kind == "model" else None,
     )
 
 
@@ -95,8 +114,13 @@ def _shown_arguments(call: RecordedCall) -> JsonValue:
     if call.kind == "tool":
         return call.arguments
     request = call.request()
-    shown: dict[str, Any] = {"model": call.name, "messages": list(request.messages)}
-    return {**shown, "system": request.system_text} if request.system_text else shown
+    shown: dict[str, Any] = {
+        "model": call.name,
+        "system": request.system_text,
+        "parameters": known_parameters(request),
+        "messages": list(request.messages),
+    }
+    return {name: value for name, value in shown.items() if value}
 
 
 def _shown_result(call: RecordedCall) -> JsonValue:
