@@ -11,6 +11,7 @@ from prefect.client.schemas.objects import State
 from prefect.states import Completed, Failed
 
 from rejudge.api import experimenting
+from rejudge.api.reporting import report_context
 from rejudge.models.comparison import Comparison
 from rejudge.models.requests import EvaluationRequest, EvaluatorChoice, ExperimentRequest
 from rejudge.models.selection import Selection
@@ -144,7 +145,7 @@ def conclude(at: ExperimentWork, replayed: Replayed, scorings: BatchReport | Non
         lost=replayed.lost,
         refused=tuple(at.refused),
     )
-    headline = publish_comparison(comparison, experimenting.report_context(at.database, at.run))
+    headline = publish_comparison(comparison, report_context(at.database, at.run, comparison))
     if report.exit_code == 0:
         return Completed(name="Compared", message=headline, data=report)
     return Failed(name="DoneInPart", message=headline, data=report)

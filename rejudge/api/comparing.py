@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, cast
 
 from rejudge.compare import compare
@@ -12,9 +12,8 @@ from rejudge.store.cohorts import cohort_members, find_cohort_version_by_id
 from rejudge.store.engine import Database
 from rejudge.store.evaluations import Evaluation, Scoring, Wanted, list_evaluations, list_scorings
 from rejudge.store.experiments import ExperimentRun
-from rejudge.store.reading import read_sessions, session_query
 from rejudge.store.replays import ENDED, Replay, list_replays
-from rejudge.store.tables import core
+from rejudge.store.selecting import list_sessions_by_id
 
 Key = tuple[str, int, str]
 """Evaluator, version, params digest."""
@@ -34,7 +33,7 @@ def run_rows(database: Database, run: ExperimentRun) -> tuple[list[Observation],
     """Every row that a run's comparison is made from, and its whole cohort with what became of each replay."""
     session_ids = cohort_members(database, find_cohort_version_by_id(database, run.cohort_version_id))
     replays = list_replays(database, experiment_run_id=run.id)
-    sessions = _sessions(database, session_ids)
+    sessions = {one.id: one for one in list_sessions_by_id(database, session_ids)}
     wanted = {(one["evaluator"], one["number"], one["params_digest"]) for one in run.spec["evaluators"]}
     members = [_member(session_id, sessions.get(session_id), replays) for session_id in session_ids]
     observations = _observations(database, {one: (one, 1) for one in session_ids}, wanted, "baseline")
@@ -44,17 +43,6 @@ def run_rows(database: Database, run: ExperimentRun) -> tuple[list[Observation],
         if replay.result_session_id is not None and replay.status == "completed"
     }
     return observations + _observations(database, results, wanted, "replay"), members
-
-
-def _sessions(database: Database, session_ids: Sequence[str]) -> dict[str, Session]:
-    found: dict[str, Session] = {}
-    with database.read() as connection:
-        for start in range(0, len(session_ids), 500):
-            batch = list(session_ids[start : start + 500])
-            found |= {
-                one.id: one for one in read_sessions(connection, session_query().where(core.sessions.c.id.in_(batch)))
-            }
-    return found
 
 
 def _member(session_id: str, session: Session | None, replays: Iterable[Replay]) -> Member:

@@ -11,7 +11,6 @@ from rejudge.api.comparing import compare_run
 from rejudge.models.comparison import Comparison
 from rejudge.models.override import Override
 from rejudge.models.policy import PolicySet
-from rejudge.models.report import ReportContext
 from rejudge.models.requests import EvaluatorChoice, ExperimentRequest, ReplayRequest
 from rejudge.store.cohorts import cohort_members, find_cohort_version, find_cohort_version_by_id
 from rejudge.store.engine import Database
@@ -120,19 +119,6 @@ def conclude(database: Database, run: ExperimentRun, *, whole: bool, **options: 
     summary = {"headline": headline(comparison), "digest": comparison.digest}
     end_experiment_run(database, run.id, status="completed" if whole else "partial", summary=summary)
     return comparison
-
-
-def report_context(database: Database, run: ExperimentRun) -> ReportContext:
-    """What a report says about a run beside its figures."""
-    cohort = find_cohort_version_by_id(database, run.cohort_version_id)
-    return ReportContext(
-        title=run.reference,
-        experiment=run.reference,
-        change=change_line(run.spec["change"]),
-        agent=f"{run.agent}@{run.agent_version}",
-        cohort=f"{cohort.name}@{cohort.number}",
-        run_id=run.id,
-    )
 
 
 def change_line(change: dict[str, Any]) -> str:

@@ -68,6 +68,17 @@ def list_sessions(
         return read_sessions(connection, query.order_by(number.desc() if newest_first else number).limit(limit))
 
 
+def list_sessions_by_id(database: Database, session_ids: Sequence[str]) -> list[Session]:
+    """The sessions of these full ids without their nodes, in this order; those that are not there are left out."""
+    found: dict[str, Session] = {}
+    with database.read() as connection:
+        for start in range(0, len(session_ids), 500):
+            batch = list(session_ids[start : start + 500])
+            query = session_query().where(core.sessions.c.id.in_(batch))
+            found.update({one.id: one for one in read_sessions(connection, query)})
+    return [found[one] for one in session_ids if one in found]
+
+
 def resolve_ids(connection: Connection, references: Sequence[str]) -> list[str]:
     """Full ids for session numbers, ids, or unambiguous beginnings of ids (at least 6 characters).
 
