@@ -8,12 +8,8 @@ from typing import Any
 from rejudge import EvaluationResult, SessionView
 
 
-def evaluate(session: SessionView, *, policy_tool: str = "check_refund_policy") -> list[EvaluationResult]:
-    """Pass when every refund came after a policy check that allowed it, and was of the order's amount.
-
-    Args:
-        policy_tool: The tool that says whether an order may be refunded.
-    """
+def evaluate(session: SessionView) -> list[EvaluationResult]:
+    """Pass when every refund came after a policy check that allowed it, and was of the order's amount."""
     allowed: set[str] = set()
     amounts: dict[str, Any] = {}
     unchecked: list[str] = []
@@ -21,8 +17,8 @@ def evaluate(session: SessionView, *, policy_tool: str = "check_refund_policy") 
     refunds: list[str] = []
     for call in session.tool_calls:
         given, result = _fields(call.inputs), _fields(call.outputs)
-        order = str(given.get("order_id"))
-        if call.tool_name == policy_tool and result.get("allowed"):
+        order, amount = str(given.get("order_id")), given.get("amount")
+        if call.tool_name == "check_refund_policy" and result.get("allowed"):
             allowed.add(order)
         elif call.tool_name == "lookup_order":
             amounts[order] = result.get("amount")
@@ -30,13 +26,12 @@ def evaluate(session: SessionView, *, policy_tool: str = "check_refund_policy") 
             refunds.append(call.id)
             if order not in allowed:
                 unchecked.append(order)
-            if given.get("amount") != amounts.get(order):
-                wrong.append(
-                    f"{order}: {given.get('amount')} instead of {amounts.get(order, 'what the order shows')}"
-                )
+            if amount != amounts.get(order):
+                why = f"it cost {amounts[order]}" if order in amounts else "not looked up"
+                wrong.append(f"{amount} for {order}, {why}")
     return [
         _verdict("refund_checked", unchecked, "refunded without a policy check", refunds),
-        _verdict("refund_amount", wrong, "refunded an amount that no look-up gave", refunds),
+        _verdict("refund_amount", wrong, "refunded", refunds),
     ]
 
 
