@@ -1,4 +1,4 @@
-"""Comparing answers in tests: `compare` is the one thing here that raises an AssertionError.
+"""Answers and sessions in tests: `compare` and `assert_session` raise an AssertionError, and nothing else does.
 
 Example:
     >>> compare("The refund was sent.", expected=["the refund was sent"])
@@ -12,9 +12,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 if TYPE_CHECKING:
-    from rejudge.evaluators.providers.case import CaseResult, Mode
+    from pathlib import Path
 
-__all__ = ["ComparisonFailed", "compare"]
+    from rejudge.evaluators.providers.case import CaseResult, Mode
+    from rejudge.models import EvaluationResult, SessionView
+    from rejudge.testing_sessions import Choice
+
+__all__ = ["ComparisonFailed", "SessionFailed", "assert_session", "compare"]
 
 
 class ComparisonFailed(AssertionError):
@@ -23,6 +27,14 @@ class ComparisonFailed(AssertionError):
     def __init__(self, message: str, result: CaseResult) -> None:
         super().__init__(message)
         self.result = result
+
+
+class SessionFailed(AssertionError):
+    """An evaluator says that the session does not pass; ``rows`` are all the rows by ``evaluator:row``."""
+
+    def __init__(self, message: str, rows: Mapping[str, EvaluationResult]) -> None:
+        super().__init__(message)
+        self.rows = rows
 
 
 @overload
@@ -107,6 +119,43 @@ def compare(
     if not result.passed:
         raise ComparisonFailed(failure_text(case.actual, alternatives, result), result)
     return None
+
+
+def assert_session(
+    session: SessionView | str | int | Path, *, evaluators: Sequence[Choice], decided: bool = False
+) -> dict[str, EvaluationResult]:
+    """The rows of evaluators on one session, where none of them says that it does not pass.
+
+    Args:
+        session: A session, a trace file that holds one, or the id or number of a stored one.
+        evaluators: Built-in names (``rejudge/cost``), functions, script files, or references to registered
+            evaluators; each alone or as a pair with its params.
+        decided: Whether a row that holds its verdict back fails the test too, where every row should have one.
+
+    Returns:
+        The rows by ``evaluator:row``.
+
+    Raises:
+        SessionFailed: An AssertionError, with the rows that do not pass.
+        UsageError: An evaluator or a session that is not there, or params that do not fit.
+        EvaluatorSignal: Where an evaluator cannot score.
+
+    Example:
+        >>> from rejudge import Node, Session, SessionView
+        >>> view = SessionView(Session(id="s"), [Node(id="a", index=0, node_type="tool_call", tool_name="search")])
+        >>> rows = assert_session(view, evaluators=[("rejudge/tool-policy", {"required_tools": ["search"]})])
+        >>> rows["rejudge/tool-policy:required_tools"].passed
+        True
+    """
+    from rejudge.testing_sessions import judge_session, session_of
+
+    rows = judge_session(session_of(session), evaluators)
+    failed = {key: row for key, row in rows.items() if row.passed is False or (decided and row.passed is None)}
+    if failed:
+        lines = [f"{len(failed)} of {len(rows)} rows do not pass"]
+        lines += [f"  {key}: {_short(row.explanation or 'no explanation')}" for key, row in failed.items()]
+        raise SessionFailed("\n".join(lines), rows)
+    return rows
 
 
 def failure_text(actual: str, alternatives: Sequence[str], result: CaseResult) -> str:
