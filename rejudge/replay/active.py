@@ -57,6 +57,11 @@ def decide_for_process(replaying: Replaying, root: Span | None = None) -> None:
     _Process.replaying, _Process.root = replaying, root
 
 
+def has_root() -> bool:
+    """Whether this process has a span for the whole run already."""
+    return _Process.root is not None
+
+
 def parent_context() -> Context | None:
     """The context for a new span: None means the current one."""
     root = _Process.root

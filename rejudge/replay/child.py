@@ -11,6 +11,7 @@ import shlex
 import sys
 import threading
 import traceback
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
@@ -51,11 +52,9 @@ def _execute(command: str, environment: dict[str, str]) -> NoReturn:
     words = [] if set(command) & set("|&;<>()$`\\*?[#~\n{") else shlex.split(command)
     if not words or "=" in words[0]:
         os.execve("/bin/sh", ["/bin/sh", "-c", command], environment)
-    try:
+    with suppress(OSError):
         os.execvpe(words[0], words, environment)
-    except OSError as error:
-        print(f"cannot run {words[0]!r}: {error.strerror}", file=sys.stderr, flush=True)
-        os._exit(127)
+    os.execve("/bin/sh", ["/bin/sh", "-c", command], environment)  # a builtin, or the shell says what is wrong
 
 
 def _add_python_path(value: str) -> None:

@@ -18,7 +18,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from rejudge.models.canonical import JsonValue
 from rejudge.otel.processor import LogHandOver, SpanHandOver
 from rejudge.otel.span import Batch, LogRecord, Span
-from rejudge.replay.active import current_replay
+from rejudge.replay.active import current_replay, has_root
 from rejudge.replay.listening import new_provider
 from rejudge.replay.spans import set_failure, set_outputs, start_agent_span
 from rejudge.replay.values import jsonable
@@ -72,6 +72,7 @@ class record:
         self._tag = tag
         self._save = save
         self._run: _Run | None = None
+        self._root: _Root | None = None
 
     def __call__(self, function: Function) -> Function:
         """The function, each of its calls recorded as a session of its own."""
@@ -94,7 +95,10 @@ class record:
         return recorded  # type: ignore[return-value]
 
     def __enter__(self) -> Self:
-        self._run = None if current_replay() is not None else _started(self.agent, self._inputs)
+        if current_replay() is None:
+            self._run = _started(self.agent, self._inputs)
+        elif not has_root():  # the spans of a command agent: whoever started it collects them
+            self._root = _Root(self.agent, self._inputs)
         return self
 
     def __exit__(
@@ -102,12 +106,18 @@ class record:
     ) -> None:
         run, self._run = self._run, None
         if run is None:
+            self._end_root(error)
             return
         try:
             batch = run.end(self.outputs, error)
             self.saved = _bounded(lambda: self._store(batch, run.trace_id))
         except Exception as failure:  # recording never breaks the agent
             _log.warning("rejudge: this run of %r is not recorded: %s", self.agent, _first_line(failure))
+
+    def _end_root(self, error: BaseException | None) -> None:
+        root, self._root = self._root, None
+        if root is not None:
+            root.end(self.outputs, error)
 
     def _for_call(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> record:
         inputs = _inputs_of(function, args, kwargs) if self._inputs is _NOTHING else self._inputs
@@ -126,6 +136,25 @@ class record:
         return rejudge.open().sessions.save(recording, agent=self.agent, origin="recorded", tag=self._tag)
 
 
+class _Root:
+    """The span of a whole run, current while the run lasts."""
+
+    def __init__(self, agent: str, inputs: JsonValue) -> None:
+        given = inputs is not _NOTHING
+        self._span = start_agent_span(agent, jsonable(inputs) if given else None, has_inputs=given)
+        self._token = otel_context.attach(trace.set_span_in_context(self._span))
+        self.trace_id = trace.format_trace_id(self._span.get_span_context().trace_id)
+
+    def end(self, outputs: Any, error: BaseException | None) -> None:
+        """Write how the run ended."""
+        if error is not None:
+            set_failure(self._span, error)
+        elif outputs is not _NOTHING:
+            set_outputs(self._span, jsonable(outputs))
+        otel_context.detach(self._token)
+        self._span.end()
+
+
 class _Run:
     """One run being recorded."""
 
@@ -138,19 +167,12 @@ class _Run:
         self._token = otel_context.attach(otel_context.set_value(_CURRENT, self))
         with _Listener.lock:
             _Listener.runs.add(self)
-        given = inputs is not _NOTHING
-        self._span = start_agent_span(agent, jsonable(inputs) if given else None, has_inputs=given)
-        self._span_token = otel_context.attach(trace.set_span_in_context(self._span))
-        self.trace_id = trace.format_trace_id(self._span.get_span_context().trace_id)
+        self._root = _Root(agent, inputs)
+        self.trace_id = self._root.trace_id
 
     def end(self, outputs: Any, error: BaseException | None) -> Batch:
         """End the run; everything that was heard of it."""
-        if error is not None:
-            set_failure(self._span, error)
-        elif outputs is not _NOTHING:
-            set_outputs(self._span, jsonable(outputs))
-        otel_context.detach(self._span_token)
-        self._span.end()
+        self._root.end(outputs, error)
         otel_context.detach(self._token)
         with _Listener.lock:
             _Listener.runs.discard(self)
