@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,11 +12,14 @@ from prefect.context import FlowRunContext
 from prefect.states import Completed, Failed
 
 from rejudge import settings
-from rejudge.models.requests import EvaluationRequest
-from rejudge.scoring.batch import plan_batch
+from rejudge.errors import NotFound
+from rejudge.models.requests import EvaluationRequest, NightlyRequest
+from rejudge.models.selection import Selection
+from rejudge.scoring.batch import Batch, plan_batch
 from rejudge.scoring.report import BatchReport, report_of
 from rejudge.store.engine import Database, connect
 from rejudge.store.schema import prepare
+from rejudge.store.selecting import select_sessions
 from rejudge.store.summaries import summarize
 from rejudge.tasks.judges import find_judges
 from rejudge.tasks.pools import make_pool
@@ -32,6 +36,23 @@ def at_work(request: EvaluationRequest) -> Iterator[Work]:
     batch = plan_batch(database, request, judges, session_ids=around().session_ids)
     pool = around().pool or make_pool()
     with working(Work(batch, database, pool, flow_run_id=flow_run_id())) as work:
+        begin_progress(work)
+        yield work
+
+
+@contextmanager
+def at_night_work(request: NightlyRequest) -> Iterator[Work]:
+    """Whatever of the request's sessions is not scored yet, or was re-opened; nothing at all is no error."""
+    database = open_database()
+    ids: dict[str, None] = {}
+    for agent in request.agents or (None,):
+        selection = Selection(all=True) if agent is None else Selection(agent=agent)
+        with contextlib.suppress(NotFound):
+            ids |= dict.fromkeys(select_sessions(database, selection).session_ids)
+    judges = find_judges(database, request.evaluators)
+    asked = EvaluationRequest(selection=Selection(all=True), evaluators=request.evaluators, mode="changed")
+    batch = plan_batch(database, asked, judges, session_ids=tuple(ids)) if ids else Batch((), tuple(judges), {})
+    with working(Work(batch, database, around().pool or make_pool(), flow_run_id=flow_run_id())) as work:
         begin_progress(work)
         yield work
 

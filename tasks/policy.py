@@ -47,6 +47,9 @@ PROGRESS_SECONDS: Final = 1.0
 TABLE_ROWS_MAX: Final = 200
 """Rows of a table artifact: more is not readable there, and the rows themselves are in our database."""
 
+LABEL_SECONDS: Final = 24 * 3600
+"""How long a paused run waits for a person's answer."""
+
 DRAIN_SECONDS: Final = 60.0
 """How long a command with Prefect's temporary server waits until everything it did is recorded there."""
 SERVED_WITHIN_SECONDS: Final = 90.0

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from rejudge.errors import UsageError
+from rejudge.errors import NotFound, UsageError
 from rejudge.models.evaluation import EvaluationResult
 from rejudge.store.engine import Database
 from rejudge.store.evaluations import Evaluation, Label, Wanted, add_labels, list_evaluations
@@ -39,9 +40,23 @@ class Labels:
         """Adds labels, all or none.
 
         Args:
-            labels: Each with ``session``, ``name``, and what `add` takes.
+            labels: Each with ``session``, ``name``, and what `add` takes; ``where`` says where it was written.
         """
         return add_labels(self._database, [self._label(index, dict(label)) for index, label in enumerate(labels)])
+
+    def import_(self, file: str | Path, *, author: str | None = None) -> Sequence[Evaluation]:
+        """Adds the labels of a CSV or JSONL file, all or none.
+
+        Args:
+            author: Whose labels they are, where the file does not say.
+
+        Raises:
+            UsageError: For a line that is no label, with its number.
+        """
+        from rejudge.api.label_files import read_labels
+
+        given = {} if author is None else {"author": author}
+        return self.add_many([{**given, **fields} for fields in read_labels(Path(file))])
 
     def list(self, *, session: str | None = None, name: str | None = None) -> list[Evaluation]:
         """Labels in the order they were made; of one session, of one name, or all."""
@@ -49,11 +64,14 @@ class Labels:
         return list_evaluations(self._database, Wanted(session_ids=session_ids, name=name, labels=True))
 
     def _label(self, index: int, fields: dict[str, Any]) -> Label:
-        where = f"label {index + 1}"
+        where = fields.pop("where", f"label {index + 1}")
         try:
-            [session_id] = self._resolve(str(fields.pop("session")))
+            session = str(fields.pop("session"))
+            [session_id] = self._resolve(session)
             author = fields.pop("author", None)
             return Label(session_id, EvaluationResult(**fields), author)
+        except NotFound as error:
+            raise NotFound(f"{where}: {error.message}", mend=error.mend) from error
         except KeyError as error:
             raise UsageError(f"{where}: no {error.args[0]} given", mend="name the session") from error
         except ValidationError as error:

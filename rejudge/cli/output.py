@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import json
 import sys
@@ -13,7 +14,7 @@ from typing import Any, Final
 
 import click
 
-_PIPE_WIDTH: Final = 100_000
+PIPE_WIDTH: Final = 100_000
 """Columns of a table that goes into a pipe: nothing is cut or folded there."""
 
 
@@ -85,7 +86,7 @@ def table(rows: Sequence[Sequence[object]], headings: Sequence[str]) -> None:
     for row in rows:
         drawn.add_row(*(Text(text(value)) for value in row))
     piped = not sys.stdout.isatty()
-    Console(width=_PIPE_WIDTH if piped else None, highlight=False, soft_wrap=False).print(drawn)
+    Console(width=PIPE_WIDTH if piped else None, highlight=False, soft_wrap=False).print(drawn)
 
 
 def text(value: object) -> str:
@@ -128,6 +129,8 @@ def jsonable(value: Any) -> Any:
         return {str(name): jsonable(one) for name, one in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
         return [jsonable(one) for one in value]
-    if hasattr(value, "model_dump"):
-        return jsonable(value.model_dump())
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {one.name: jsonable(getattr(value, one.name)) for one in dataclasses.fields(value)}
+    if hasattr(type(value), "model_fields"):
+        return {name: jsonable(getattr(value, name)) for name in type(value).model_fields}
     return str(value)

@@ -17,6 +17,16 @@ INTERRUPTED: Final = 130
 PIPE_CLOSED: Final = 141
 
 NOUNS: Final = {
+    "session": "rejudge.cli.session:session",
+    "evaluator": "rejudge.cli.evaluator:evaluator",
+    "evaluation": "rejudge.cli.evaluation:evaluation",
+    "scoring": "rejudge.cli.evaluation:scoring",
+    "label": "rejudge.cli.label:label",
+    "agent": "rejudge.cli.agent:agent",
+    "cohort": "rejudge.cli.cohort:cohort",
+    "replay": "rejudge.cli.replay:replay",
+    "experiment": "rejudge.cli.experiment:experiment",
+    "db": "rejudge.cli.db:db",
     "up": "rejudge.cli.up:up",
     "down": "rejudge.cli.up:down",
 }

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from rejudge.cli.import_options import import_options
 from rejudge.cli.opening import opened
 from rejudge.cli.output import Output, output_options
 from rejudge.cli.progress import bar
 from rejudge.errors import NotFound, PartialFailure
+
+if TYPE_CHECKING:
+    from rejudge.otel import Options
 
 _REFUSALS_SHOWN = 10
 
@@ -19,8 +25,11 @@ _REFUSALS_SHOWN = 10
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option("--agent", required=True, metavar="NAME", help="The agent that these are runs of.")
 @click.option("--tag", "tags", multiple=True, metavar="TAG", help="Put on every session. Repeat for several.")
+@import_options
 @output_options
-def import_(output: Output, *, paths: tuple[str, ...], agent: str, tags: tuple[str, ...]) -> int:
+def import_(
+    output: Output, *, paths: tuple[str, ...], agent: str, tags: tuple[str, ...], options: Callable[[], Options]
+) -> int:
     """Import traces as sessions: files, folders or globs; - is stdin.
 
     The same traces again change nothing; later spans of a known session update it. What cannot be read is refused
@@ -32,6 +41,7 @@ def import_(output: Output, *, paths: tuple[str, ...], agent: str, tags: tuple[s
             *paths,
             agent=agent,
             tag=tags,
+            options=options(),
             stdin=sys.stdin.buffer,
             progress=lambda now: move(now.bytes_read, total),
         )
