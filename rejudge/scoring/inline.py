@@ -25,7 +25,8 @@ from rejudge.errors import UsageError
 WORKER_NEEDS: Final = ("orjson>=3.10", "pydantic>=2.10", "zstandard>=0.22")
 """What rejudge's own side of an evaluator's process imports."""
 
-_LOWEST_PYTHON: Final = ">=3.11"
+_MINORS: Final = range(11, 60)
+_LOWEST_PYTHON: Final = f">=3.{_MINORS[0]}"
 _OWN: Final = "rejudge"
 _TIME_LIMIT: Final = 900
 # The expression of the standard itself.
@@ -76,10 +77,16 @@ def _check(dependencies: Any, python: Any, where: str) -> None:
     try:
         for requirement in dependencies:
             Requirement(requirement)
-        if python is not None:
-            SpecifierSet(python)
+        bounds = SpecifierSet(python) if python is not None else None
     except (InvalidRequirement, InvalidSpecifier, TypeError) as error:
         raise UsageError(f"{where}: the '# /// script' block: {error}") from error
+    if bounds is not None and not any(
+        bounds.contains(f"3.{minor}.{patch}") for minor in _MINORS for patch in (0, 99)
+    ):
+        raise UsageError(
+            f"{where}: the script wants Python {python}, and evaluators run on 3.{_MINORS[0]} or newer",
+            mend="widen its requires-python",
+        )
 
 
 def resolve(declared: Declared, *, environment: Mapping[str, str]) -> tuple[str, ...]:

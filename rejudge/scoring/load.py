@@ -78,7 +78,7 @@ def package_module(name: str) -> types.ModuleType:
         if error.name is not None and (name == error.name or name.startswith(error.name + ".")):
             raise UsageError(
                 f"there is no module {name!r} here",
-                mend="install the package it is in, or register the file itself with --script",
+                mend="install its package, name its folder in PYTHONPATH, or register the file with --script",
             ) from error
         raise
 

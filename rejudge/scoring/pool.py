@@ -38,6 +38,7 @@ class WorkerPool:
         environments: Folder for the environments of scripts with inline dependencies.
         withheld: Names of variables that hold connections: only evaluators that were given one see it.
         idle: Processes kept between calls.
+        in_flight: Sessions that one process of slow evaluators works on at once.
     """
 
     def __init__(
@@ -47,11 +48,13 @@ class WorkerPool:
         environments: Path,
         withheld: Iterable[str] = (),
         idle: int = 8,
+        in_flight: int = 8,
     ) -> None:
         self._environment = dict(environment)
         self._environments = environments
         self._withheld = frozenset(withheld)
         self._keep = idle
+        self._in_flight = in_flight
         self._idle: list[tuple[_Place, Worker]] = []
         self._busy: list[Worker] = []
         self._lock = threading.Lock()
@@ -90,13 +93,19 @@ class WorkerPool:
         with self._lock:
             return dict(self._drift)
 
+    @property
+    def log(self) -> str:
+        """The newest of what evaluators printed in the processes that are idle now, without secrets."""
+        with self._lock:
+            return "".join(worker.log for _, worker in self._idle)
+
     def check(self, assignments: Sequence[Assignment]) -> None:
         """Loads every evaluator with its parameters and asks its own ``check_params``, before anything is scored.
 
         Raises:
             UsageError: For the first one that cannot be used.
         """
-        for place, members in self._grouped(assignments, 1).items():
+        for place, members in self._grouped(assignments, None).items():
             with self._worker(place) as worker:
                 worker.check([assignments[number] for number in members])
 
@@ -105,7 +114,7 @@ class WorkerPool:
         assignments: Sequence[Assignment],
         jobs: Iterable[SessionJob],
         *,
-        concurrency: int = 1,
+        concurrency: int | None = None,
         stop: Callable[[], bool] | None = None,
     ) -> Iterator[ScoringOutcome]:
         """The outcome of every scoring, each as soon as it is known, in no fixed order.
@@ -113,7 +122,8 @@ class WorkerPool:
         Args:
             assignments: What `SessionJob.scorings` points into.
             jobs: Taken one by one where the evaluators share a process, else all at once.
-            concurrency: Sessions in flight at once, for evaluators that wait for something outside.
+            concurrency: Sessions in flight at once in one process; None: one, but several for evaluators that
+                declare themselves slow.
             stop: Asked between sessions; once true, nothing more is sent. What was taken and not sent ends
                 ``not_run``, what was not taken has no outcome.
         """
@@ -129,10 +139,11 @@ class WorkerPool:
             with self._worker(place) as worker:
                 yield from worker.score([assignments[number] for number in members], theirs, stop=stop)
 
-    def _grouped(self, assignments: Sequence[Assignment], concurrency: int) -> dict[_Place, list[int]]:
+    def _grouped(self, assignments: Sequence[Assignment], concurrency: int | None) -> dict[_Place, list[int]]:
         groups: dict[_Place, list[int]] = defaultdict(list)
         for number, assignment in enumerate(assignments):
-            groups[_place(assignment.spec, assignment.connection, concurrency)].append(number)
+            own = self._in_flight if assignment.spec.mode == "slow" else 1
+            groups[_place(assignment.spec, assignment.connection, concurrency or own)].append(number)
         return groups
 
     @contextmanager

@@ -28,7 +28,7 @@ LOAD_LIMIT: Final = 120.0
 
 _AHEAD: Final = 8
 _AHEAD_BYTES: Final = 4 * 1024 * 1024
-_ASYNC_GRACE: Final = 2.0
+_ASYNC_GRACE: Final = 1.0
 """Seconds after its limit at which an async evaluator that did not end itself is killed."""
 _FAMILY_EVERY: Final = 1.0
 

@@ -59,9 +59,10 @@ def test_the_block_is_read_as_the_standard_says() -> None:
         ("# /// script\n# dependencies = [\n# ///\n", "x.py:1: the '# /// script' block is no TOML"),
         ("\n\n# /// script\n# dependencies = ['no such !! name']\n# ///\n", "x.py:3: the '# /// script' block"),
         ("# /// script\n# requires-python = 'soon'\n# ///\n", "x.py:1: the '# /// script' block"),
+        ("# /// script\n# requires-python = '<3.11'\n# ///\n", "evaluators run on 3.11 or newer"),
         ("# /// script\n# a = 1\n# ///\n\n# /// script\n# b = 1\n# ///\n", "x.py:1: there are several"),
     ],
-    ids=["toml", "requirement", "python", "two"],
+    ids=["toml", "requirement", "python", "old python", "two"],
 )
 def test_a_block_that_cannot_be_read_is_refused_by_line(block: str, message: str) -> None:
     with pytest.raises(UsageError) as refused:
