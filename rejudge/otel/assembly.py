@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from rejudge.models.recording import Recording
 from rejudge.models.session import Session, SessionView
+from rejudge.otel.conventions import CONVENTIONS
+from rejudge.otel.costs import price
 from rejudge.otel.digest import digest_of_session
 from rejudge.otel.facts import facts_of, node_of
 from rejudge.otel.failures import Failure, failure_of
@@ -15,42 +17,47 @@ from rejudge.otel.inferred import inferred_tools
 from rejudge.otel.options import Options
 from rejudge.otel.packing import pack
 from rejudge.otel.settling import is_ai, settle
+from rejudge.otel.span import LogRecord, Span
+from rejudge.otel.totals import session_facts
 from rejudge.otel.tree import Item, distinct, distinct_records, plant
 
 
 def assemble_group(group: Group, options: Options) -> Recording | None:
     """The session of one group of traces; None where nothing of an agent is in it."""
-    items = items_of(group)
-    if not any(is_ai(item) for item in items):
-        return None
+    records = distinct_records(group.records)
+    items = _settled(group.spans, records)
+    if not any(map(is_ai, items)):
+        items = _settled([*group.spans, *_spans_of_records(records)], records) if records else items
+        if not any(map(is_ai, items)):
+            return None
     _name_nodes(items)
     failures = {id(item): failure for item in items if (failure := failure_of(item)) is not None}
     nodes = _nodes(items, failures)
-    facts = session_of(items, nodes, failures, group)
+    facts = session_facts(items, nodes, failures, records, source=group.source, external_id=group.external_id)
     facts["digest"] = digest_of_session(facts, nodes)
     if options.price:
-        from rejudge.otel.costs import price
-
         price(facts, nodes)
     view = SessionView(Session.from_facts(facts), [node_of(node) for node in nodes])
-    packed = pack([item.span for item in items], distinct_records(group.records))
-    return Recording(view, tuple(sorted(group.trace_ids)), packed)
+    spans = [item.span for item in items] if group.spans else ()
+    return Recording(view, tuple(sorted(group.trace_ids)), pack(spans, records))
 
 
 def items_of(group: Group) -> list[Item]:
     """The settled items of a group, in order."""
-    items = plant(distinct(group.spans), distinct_records(group.records))
+    return _settled(group.spans, distinct_records(group.records))
+
+
+def _settled(spans: Iterable[Span], records: list[LogRecord]) -> list[Item]:
+    items = plant(distinct(spans), records)
     settle(items)
     return items
 
 
-def session_of(
-    items: list[Item], nodes: list[dict[str, Any]], failures: dict[int, Failure], group: Group
-) -> dict[str, Any]:
-    """The facts of the session, its digest still empty."""
-    from rejudge.otel.totals import session_facts
-
-    return session_facts(items, nodes, failures, source=group.source, external_id=group.external_id)
+def _spans_of_records(records: list[LogRecord]) -> Iterator[Span]:
+    """Spans for a session of which only log records were exported."""
+    for convention in CONVENTIONS:
+        if convention.spans_of_records is not None:
+            yield from convention.spans_of_records(records)
 
 
 def _name_nodes(items: Sequence[Item]) -> None:

@@ -65,10 +65,10 @@ _CONVENTIONS: Final[dict[str, str]] = {
     "langfuse": "langfuse",
     "mlflow": "mlflow",
     "vercel": "vercel-ai",
-    "pydantic-ai": "logfire",
+    "pydantic-ai": "pydantic-ai",
     "traceloop": "traceloop",
 }
-_CLIENTS: Final = frozenset({"openai", "anthropic", "bedrock", "google-genai", "litellm", "mcp"})
+_CLIENTS: Final = frozenset({"logfire", "openai", "anthropic", "bedrock", "google-genai", "litellm", "mcp"})
 
 
 def framework_of(items: list[Item]) -> str | None:
@@ -87,11 +87,13 @@ def framework_of(items: list[Item]) -> str | None:
             client = client or name
         elif name is not None:
             return name
-    return convention or client
+    return client if client == "logfire" else convention or client
 
 
 def framework_of_scope(scope: str) -> str | None:
     """The framework behind one instrumentation scope."""
+    if scope == "logfire":
+        return "logfire"
     for prefix, name in _PREFIXES:
         if scope == prefix or (len(prefix) > 2 and scope.startswith(prefix)):
             return name

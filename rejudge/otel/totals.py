@@ -17,7 +17,8 @@ from rejudge.otel.facts import messages_after, messages_before, moment
 from rejudge.otel.failures import Failure
 from rejudge.otel.producers import framework_of
 from rejudge.otel.settling import agent_name, is_ai
-from rejudge.otel.span import STATED
+from rejudge.otel.span import LogRecord
+from rejudge.otel.stated import take_stated
 from rejudge.otel.text import undo_json
 from rejudge.otel.tree import Item
 
@@ -26,6 +27,7 @@ def session_facts(
     items: list[Item],
     nodes: list[dict[str, Any]],
     failures: dict[int, Failure],
+    records: list[LogRecord],
     *,
     source: str,
     external_id: str,
@@ -38,7 +40,7 @@ def session_facts(
     open_ones = any(item.span.end_ns == 0 for item in items)
     failure = failures.get(id(main[-1]))
     resource = dict(main[0].span.resource)
-    stated = resource.pop(STATED, {})
+    stated = take_stated(resource)
     facts = {
         "id": "",
         "number": 0,
@@ -73,8 +75,8 @@ def session_facts(
         "complete": not open_ones and not any(item.orphan for item in items),
         "tags": (),
         "parent_session_id": None,
-        "inputs": stated["inputs"] if "inputs" in stated else _inputs(items, main),
-        "outputs": stated["outputs"] if "outputs" in stated else _outputs(items, main),
+        "inputs": stated["inputs"] if "inputs" in stated else _inputs(items, main, records),
+        "outputs": stated["outputs"] if "outputs" in stated else _outputs(items, main, records),
         "metadata": {"resource": resource} if resource else None,
     }
     return {**facts, **stated}
@@ -132,33 +134,36 @@ def _first(values: Any) -> Any:
     return None
 
 
-def _inputs(items: list[Item], main: list[Item]) -> Any:
+def _inputs(items: list[Item], main: list[Item], records: list[LogRecord]) -> Any:
     """What the run was started with: what its root was given, else what the user said first."""
     root = main[0]
     if root.reading.exact and root.reading.inputs is not MISSING:
         return root.reading.inputs
-    if root.reading.inputs is not MISSING:
+    if root.reading.inputs is not MISSING and root.kind != "llm":
         given = undo_json(root.reading.inputs)
         if given not in (None, "", {}, []):
             return _user_text(given)
+    for record in records:
+        if _event(record).endswith("user_prompt") and isinstance(record.attributes.get("prompt"), str):
+            return record.attributes["prompt"]
     for item in items:
         if item.kind in ("agent", "llm", "workflow"):
-            said = first_user_text(messages_before(item.reading)) if item.kind != "agent" else _asked(item)
+            said = first_user_text(messages_before(item.reading))
             if said is not None:
                 return said
     return None
 
 
-def _asked(agent: Item) -> Any:
-    return first_user_text(messages_before(agent.reading))
+def _event(record: LogRecord) -> str:
+    return str(record.attributes.get("event.name", ""))
 
 
-def _outputs(items: list[Item], main: list[Item]) -> Any:
+def _outputs(items: list[Item], main: list[Item], records: list[LogRecord]) -> Any:
     """The final answer: what the last root gave back, else the last words of a model."""
     root = main[-1]
     if root.reading.exact and root.reading.outputs is not MISSING:
         return root.reading.outputs
-    if root.reading.outputs is not MISSING:
+    if root.reading.outputs is not MISSING and root.kind != "llm":
         given = undo_json(root.reading.outputs)
         if given not in (None, "", {}, []):
             return _assistant_text(given)
@@ -167,6 +172,12 @@ def _outputs(items: list[Item], main: list[Item]) -> Any:
         said = last_assistant_text(messages_after(item.reading))
         if said is not None:
             return said
+    for record in reversed(records):
+        if _event(record).endswith("assistant_response") and isinstance(record.attributes.get("response"), str):
+            return record.attributes["response"]
+    last_tool = next((item for item in reversed(items) if item.kind == "tool"), None)
+    if last_tool is not None and last_tool.reading.tool_name == "final_answer":
+        return None if last_tool.reading.result is MISSING else undo_json(last_tool.reading.result)
     return None
 
 
@@ -175,17 +186,35 @@ def _end(item: Item) -> int:
 
 
 def _user_text(given: Any) -> Any:
-    """What a user said, where the input of a root is messages; else the input itself."""
-    if isinstance(given, dict) and isinstance(given.get("messages"), list):
-        return last_user_text(messages_of(given)) or given
-    if isinstance(given, list) and given and all(isinstance(item, dict) and "role" in item for item in given):
-        return last_user_text(messages_of(given)) or given
+    """What a user said, where the input of a root is messages or a call's arguments; else the input itself."""
+    messages = _messages_in(given)
+    if messages is not None:
+        return last_user_text(messages_of(messages)) or given
+    if isinstance(given, dict) and given.keys() == {"args", "kwargs"}:
+        positional, named = given["args"], given["kwargs"]
+        if not named and isinstance(positional, list) and len(positional) == 1:
+            return positional[0]
+        if not positional and named:
+            return named
     return given
 
 
+def _messages_in(given: Any) -> Any:
+    """The messages of an input: the input itself, under ``messages``, or under a component's name and that."""
+    if isinstance(given, list):
+        return given if given and all(isinstance(item, dict) and "role" in item for item in given) else None
+    if not isinstance(given, dict):
+        return None
+    if isinstance(given.get("messages"), list):
+        return given["messages"]
+    inner = [item["messages"] for item in given.values() if isinstance(item, dict) and "messages" in item]
+    return inner[0] if len(inner) == 1 and isinstance(inner[0], list) else None
+
+
 def _assistant_text(given: Any) -> Any:
-    if isinstance(given, dict) and isinstance(given.get("messages"), list):
-        return last_assistant_text(messages_of(given, "assistant")) or given
+    messages = _messages_in(given)
+    if messages is not None:
+        return last_assistant_text(messages_of(messages, "assistant")) or given
     if isinstance(given, dict) and ("choices" in given or given.get("role") == "assistant"):
         return last_assistant_text(output_messages_of(given)) or given
     return given

@@ -8,7 +8,7 @@ from typing import Any, Final
 from rejudge.otel.containers.times import any_nanoseconds
 from rejudge.otel.refusal import Malformed
 from rejudge.otel.span import Attributes, Batch, Span
-from rejudge.otel.text import undo_json
+from rejudge.otel.text import undo_json, undo_json_fully
 
 _TYPES: Final = frozenset(
     {"GENERATION", "SPAN", "EVENT", "TOOL", "AGENT", "CHAIN", "RETRIEVER", "EMBEDDING", "EVALUATOR", "GUARDRAIL"}
@@ -118,8 +118,8 @@ def _attributes(raw: dict[str, Any], trace: dict[str, Any], metadata: dict[str, 
         cost = {"total": raw["calculatedTotalCost"]} if raw.get("calculatedTotalCost") else None
     given, answer = raw.get("input"), raw.get("output")
     if root:
-        given = undo_json(trace.get("input")) if given is None else given
-        answer = undo_json(trace.get("output")) if answer is None else answer
+        given = undo_json_fully(trace.get("input")) if given is None else given
+        answer = undo_json_fully(trace.get("output")) if answer is None else answer
     own = {
         "langfuse.observation.type": str(raw.get("type", "span")).lower(),
         "langfuse.observation.input": given,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from rejudge.otel.conventions.reading import MISSING, Convention, Kind, Reading
-from rejudge.otel.conventions.values import count
+from rejudge.otel.conventions.values import count, milliseconds
 from rejudge.otel.span import LogRecord, Span
 from rejudge.otel.text import undo_json
 
@@ -96,7 +96,7 @@ def spans_of_records(records: list[LogRecord]) -> list[Span]:
             continue
         attributes = dict(record.attributes)
         prompt = attributes.get("prompt.id")
-        duration = _milliseconds(attributes.get("duration_ms"))
+        duration = milliseconds(attributes.get("duration_ms"))
         identity = f"{attributes.get('session.id')}:{attributes.get('event.sequence', position)}"
         attributes["span.type"] = {"user_prompt": "interaction", "tool_result": "tool"}.get(event, "llm_request")
         if event == "user_prompt":
@@ -124,19 +124,12 @@ def spans_of_records(records: list[LogRecord]) -> list[Span]:
     return spans
 
 
-def _milliseconds(value: Any) -> int:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        return 0
-    return int(number * 1_000_000) if 0 <= number < 1e9 else 0
-
-
 CONVENTION: Final = Convention(
     name="claude-code",
     claims=_claims,
     fields=FIELDS,
     kind=_kind,
     read=_read,
+    spans_of_records=spans_of_records,
     sessions=("session.id",),
 )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from rejudge.otel.conventions.reading import MISSING, Convention, Kind, Reading
-from rejudge.otel.conventions.values import count
+from rejudge.otel.conventions.reading import Convention, Kind, Reading
+from rejudge.otel.conventions.values import count, milliseconds
 from rejudge.otel.span import LogRecord, Span
 from rejudge.otel.text import undo_json
 
@@ -43,7 +43,7 @@ def _read(span: Span, reading: Reading) -> None:
         if attributes.get("success") in (False, "false"):
             reading.failed = True
     elif reading.kind == "agent":
-        reading.offer(agent_name="codex")
+        reading.offer(agent_name="codex", inputs=attributes.get("input.value"))
 
 
 _EVENTS: Final = frozenset({"codex.user_prompt", "codex.sse_event", "codex.tool_result", "codex.api_request"})
@@ -62,7 +62,7 @@ def spans_of_records(records: list[LogRecord]) -> list[Span]:
         if made is None:
             continue
         name, facts = made
-        duration = _milliseconds(attributes.get("duration_ms"))
+        duration = milliseconds(attributes.get("duration_ms"))
         failed = attributes.get("success") in (False, "false")
         spans.append(
             Span(
@@ -103,16 +103,8 @@ def _attributes_of(event: str, attributes: dict[str, Any]) -> tuple[str, dict[st
         }
         return "handle_responses", facts
     if event == "codex.user_prompt":
-        return "session_task.turn", {"input": attributes.get("prompt", MISSING)}
+        return "session_task.turn", {"input.value": attributes.get("prompt")}
     return None
-
-
-def _milliseconds(value: Any) -> int:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        return 0
-    return int(number * 1_000_000) if 0 <= number < 1e9 else 0
 
 
 CONVENTION: Final = Convention(
@@ -121,5 +113,6 @@ CONVENTION: Final = Convention(
     fields=FIELDS,
     kind=_kind,
     read=_read,
+    spans_of_records=spans_of_records,
     sessions=("conversation.id", "conversation_id", "thread.id"),
 )

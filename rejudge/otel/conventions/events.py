@@ -183,6 +183,8 @@ def _read_details(event: Event, reading: Reading) -> None:
         ("gen_ai.response.finish_reasons", "finish_reasons"),
         ("gen_ai.usage.input_tokens", "input_tokens"),
         ("gen_ai.usage.output_tokens", "output_tokens"),
+        ("gen_ai.usage.cache_read.input_tokens", "cached_input_tokens"),
+        ("gen_ai.usage.reasoning.output_tokens", "reasoning_tokens"),
     ):
         reading.offer(**{field: event.body.get(key)})
 

@@ -46,7 +46,7 @@ def _kind(span: Span, reading: Reading) -> Kind | None:
         # Python SDKs before 3.3 call generations spans; other instrumentations under Langfuse' processor know better.
         if "langfuse.observation.model.name" in attributes:
             return "llm"
-        return None
+        return "span" if span.source == "langfuse" else None
     return kind
 
 
@@ -58,6 +58,8 @@ def _read(span: Span, reading: Reading) -> None:
         reading.error = None  # a status message of something that did not fail
     if isinstance(reading.tool_call_id, str):
         reading.tool_call_id = undo_json_fully(reading.tool_call_id)
+    if span.source == "langfuse" and reading.kind == "tool":
+        reading.tool_name = span.name  # an export's own names are what its users know
     inputs, outputs = undo_json(reading.inputs), undo_json(reading.outputs)
     if reading.kind in ("llm", "embedding"):
         usage = undo_json(attributes.get("langfuse.observation.usage_details"))

@@ -60,10 +60,7 @@ def _kind(span: Span, reading: Reading) -> Kind | None:
 
 def _is_a_call(span: Span) -> bool:
     """False for what an instrumentation labels LLM though no model is called by it."""
-    if span.name.startswith("invoke_agent"):
-        return False  # Google ADK's agent span
-    # LlamaIndex: building the request is a span of its own.
-    return "_prepare_chat" not in span.name
+    return not span.name.startswith("invoke_agent")  # Google ADK's agent span
 
 
 def _read(span: Span, reading: Reading) -> None:
@@ -131,7 +128,8 @@ def _message(flat: dict[str, Any], role: str) -> Message:
     content = flat.get("message.content")
     parts = [text_part(content)] if isinstance(content, str) and content else parts_of(content)
     if "message.contents.0.message_content.type" in flat:
-        parts += [_content_part(item) for item in indexed(flat, "message.contents.")]
+        more = [_content_part(item) for item in indexed(flat, "message.contents.")]
+        parts += [part for part in more if part not in parts]  # some write the text both ways
     if said == "tool":
         response = "\n".join(part.get("content") or "" for part in parts if part.get("type") == "text")
         answer = {

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
 from rejudge.otel.conventions.messages import Message
-from rejudge.otel.span import Span
+from rejudge.otel.span import LogRecord, Span
 
 Kind: TypeAlias = Literal["llm", "tool", "agent", "workflow", "embedding", "retrieval", "span", "event", "drop"]
 """``event``: written as a span, but something that happened to its neighbour; ``drop``: belongs to no session."""
@@ -107,6 +107,8 @@ class Convention:
     """What a table cannot say: flattened lists, JSON blobs. Called once the kind is known."""
     sessions: tuple[str, ...] = ()
     """Attribute names of a session or conversation id, best first."""
+    spans_of_records: Callable[[list[LogRecord]], list[Span]] | None = None
+    """Spans for sessions of which only log records were exported; records of other conventions are passed over."""
     consumed: tuple[str, ...] = ()
     """Prefixes of attributes whose content `read` takes over, so that nodes need not repeat them."""
 

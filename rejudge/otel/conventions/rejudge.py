@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from rejudge.models.attributes import INPUTS, OUTPUTS, SCOPE
 from rejudge.otel.conventions.reading import MISSING, Convention, Kind, Reading
-from rejudge.otel.ours import INPUTS, OUTPUTS, SCOPE
 from rejudge.otel.span import Span
 from rejudge.otel.text import parse_text
 

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 from rejudge.otel.conventions import CONVENTIONS
 from rejudge.otel.conventions.events import read_events
 from rejudge.otel.conventions.reading import Kind, Reading
+from rejudge.otel.ours import SCOPE
 from rejudge.otel.span import LogRecord, Span
 
 
@@ -28,6 +29,7 @@ class Shape(NamedTuple):
     convention: str
 
 
+_OURS: Final = ("rejudge", "genai")
 _LIMIT: Final = 20_000
 _shapes: dict[tuple[str, ...], Shape] = {}
 

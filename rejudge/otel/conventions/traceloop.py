@@ -7,7 +7,7 @@ from typing import Final
 from rejudge.otel.conventions.reading import MISSING, Convention, Kind, Reading
 from rejudge.otel.conventions.values import arguments_of, result_of
 from rejudge.otel.span import Span
-from rejudge.otel.text import undo_json
+from rejudge.otel.text import undo_json, undo_json_fully
 
 FIELDS: Final[dict[str, str]] = {
     "traceloop.entity.input": "inputs",
@@ -66,6 +66,8 @@ def _unwrap_entity(reading: Reading) -> None:
         reading.inputs = inputs["inputs"]
     if isinstance(outputs, dict) and "outputs" in outputs:
         reading.outputs = outputs["outputs"]
+    elif reading.outputs is not MISSING:
+        reading.outputs = undo_json_fully(outputs)
 
 
 def _unwrapped(arguments: object) -> object:

@@ -74,6 +74,15 @@ def count(value: Any) -> int | None:
     return None
 
 
+def milliseconds(value: Any) -> int:
+    """Nanoseconds of a duration in milliseconds, which may be text; 0 for none."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return 0
+    return int(number * 1_000_000) if 0 <= number < 1e9 else 0
+
+
 def money(value: Any) -> Decimal | None:
     """An amount of US dollars; None for what is none."""
     if isinstance(value, bool) or value is None:
@@ -81,7 +90,7 @@ def money(value: Any) -> Decimal | None:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     try:
-        amount = Decimal(str(value)) if isinstance(value, int | float | str) else None
+        amount = Decimal(str(value)) if isinstance(value, int | float | str | Decimal) else None
     except InvalidOperation:
         return None
     if amount is None or not amount.is_finite() or amount < 0 or amount >= 10**12:

@@ -1,0 +1,26 @@
+"""LlamaIndex through OpenInference: every step of a workflow is a span, its input the state of the workflow."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rejudge.otel.conventions.reading import MISSING, Convention, Kind, Reading
+from rejudge.otel.span import Span
+
+
+def _claims(scope: str, keys: frozenset[str]) -> bool:
+    return scope.endswith("instrumentation.llama_index")
+
+
+def _kind(span: Span, reading: Reading) -> Kind | None:
+    # Building the request is labelled LLM, and calls no model.
+    return "span" if "._prepare_chat" in span.name else None
+
+
+def _read(span: Span, reading: Reading) -> None:
+    if span.parent_id is None and isinstance(reading.inputs, str) and '"is_running"' in reading.inputs:
+        # The workflow's own state, and the repr of its last event: what was asked and answered is in its calls.
+        reading.inputs = reading.outputs = MISSING
+
+
+CONVENTION: Final = Convention(name="llama-index", claims=_claims, fields={}, kind=_kind, read=_read)
