@@ -1,14 +1,5 @@
-"""What our own spans are told by."""
+"""Names of our own span attributes, as `rejudge.models.attributes` has them."""
 
-from __future__ import annotations
+from rejudge.models.attributes import INPUTS, OUTPUTS, SCOPE
 
-from typing import Final
-
-SCOPE: Final = "rejudge"
-"""Their instrumentation scope. Arguments and results in it are JSON text, exactly once."""
-
-INPUTS: Final = "rejudge.inputs"
-"""Attribute of a run's root span: what the run was started with, as JSON text."""
-
-OUTPUTS: Final = "rejudge.outputs"
-"""Attribute of a run's root span: its final answer, as JSON text."""
+__all__ = ["INPUTS", "OUTPUTS", "SCOPE"]

@@ -119,12 +119,10 @@ def _dumps(row: list[Any]) -> bytes:
         return orjson.dumps(clean_value(row), option=orjson.OPT_NON_STR_KEYS, default=str)
 
 
-_short = zstandard.ZstdCompressor(level=_LEVEL)
-
-
 def _compressor(size: int) -> zstandard.ZstdCompressor:
+    # A new one each time: two threads in one compressor end the process with a segmentation fault.
     if size < _LONG:
-        return _short
+        return zstandard.ZstdCompressor(level=_LEVEL)
     window = min(27, max(18, size.bit_length()))
     parameters = zstandard.ZstdCompressionParameters.from_level(_LEVEL, window_log=window, enable_ldm=True)
     return zstandard.ZstdCompressor(compression_params=parameters)

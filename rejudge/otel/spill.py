@@ -117,7 +117,7 @@ class Spill:
         text = self._pending[bucket].take()
         if not text or self._file is None:
             return
-        packed = _compressor.compress(text)
+        packed = zstandard.ZstdCompressor(level=1).compress(text)
         start = self._file.seek(0, 2)
         self._file.write(packed)
         self._chunks[bucket].append((start, len(packed)))
@@ -125,11 +125,7 @@ class Spill:
     def _read(self, start: int, size: int) -> Batch:
         assert self._file is not None
         self._file.seek(start)
-        return read_lines(_decompressor.decompress(self._file.read(size)).split(b"\n"))
-
-
-_compressor = zstandard.ZstdCompressor(level=1)
-_decompressor = zstandard.ZstdDecompressor()
+        return read_lines(zstandard.ZstdDecompressor().decompress(self._file.read(size)).split(b"\n"))
 
 
 def _text_of(one: Span | LogRecord) -> int:

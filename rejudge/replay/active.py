@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Final
 
 from opentelemetry import trace
 from opentelemetry.context import Context
 from opentelemetry.trace import Span
 
 from rejudge.replay.answers import Replaying
-from rejudge.replay.remote import replaying_from_environment
+
+URL_VARIABLE: Final = "REJUDGE_TAPE_URL"
+"""Tells a command agent whom to ask."""
 
 _here: ContextVar[Replaying | None] = ContextVar("rejudge_replaying", default=None)
 
@@ -33,8 +37,11 @@ def current_replay() -> Replaying | None:
     if found is not None:
         return found
     if not _Process.looked_outside:
-        _Process.replaying = _Process.replaying or replaying_from_environment()
         _Process.looked_outside = True
+        if _Process.replaying is None and URL_VARIABLE in os.environ:
+            from rejudge.replay.remote import replaying_from_environment
+
+            _Process.replaying = replaying_from_environment()
     return _Process.replaying
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from rejudge.models.canonical import JsonValue
-from rejudge.models.replay import AnswerSource
 from rejudge.replay.request import ModelRequest, ModelResponse
+
+if TYPE_CHECKING:
+    from rejudge.models.replay import AnswerSource
 
 
 @dataclass(frozen=True, slots=True)

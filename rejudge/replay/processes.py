@@ -14,10 +14,11 @@ from rejudge.models.canonical import JsonValue
 from rejudge.models.replay import ReplayPlan
 from rejudge.otel.span import Batch
 from rejudge.otel.spanfile import read_span_file
+from rejudge.replay.active import URL_VARIABLE
 from rejudge.replay.endpoint import Endpoint
 from rejudge.replay.journal import FileJournal
 from rejudge.replay.launch import run_process
-from rejudge.replay.remote import SPANS_VARIABLE, TOKEN_VARIABLE, URL_VARIABLE
+from rejudge.replay.remote import SPANS_VARIABLE, TOKEN_VARIABLE
 from rejudge.replay.rerun import Rerun
 from rejudge.replay.simulate import simulated_result
 from rejudge.replay.tape import Tape

@@ -8,14 +8,12 @@ from typing import Any
 
 import orjson
 
+from rejudge.models.attributes import RAW_RESPONSE
 from rejudge.models.canonical import canonical_bytes
 from rejudge.models.policy import Scope
 from rejudge.models.session import Node, SessionView
 from rejudge.replay.keys import call_key
 from rejudge.replay.tape import RecordedCall, Tape
-
-RAW_RESPONSE = "rejudge.model.response"
-"""Span attribute with the wire form of a model's answer, as JSON text."""
 
 _RESPONSE_FACTS = (
     "model",

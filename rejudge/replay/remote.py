@@ -17,10 +17,10 @@ import orjson
 
 from rejudge.errors import NoRecordedAnswer, ReplayEnded
 from rejudge.models.canonical import JsonValue
+from rejudge.replay.active import URL_VARIABLE
 from rejudge.replay.answers import ModelAnswer, Replaying, ToolAnswer
 from rejudge.replay.request import ModelRequest, ModelResponse
 
-URL_VARIABLE = "REJUDGE_TAPE_URL"
 TOKEN_VARIABLE = "REJUDGE_TAPE_TOKEN"
 SPANS_VARIABLE = "REJUDGE_SPANS_FILE"
 

@@ -6,24 +6,17 @@ https://github.com/open-telemetry/semantic-conventions-genai
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 import orjson
 from opentelemetry import trace
 from opentelemetry.context import Context
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode
 
+from rejudge.models.attributes import ANSWER, ANSWER_NODE, INPUTS, OUTPUTS, RAW_RESPONSE, SCOPE
 from rejudge.models.canonical import JsonValue
-from rejudge.otel.ours import INPUTS, OUTPUTS, SCOPE
 from rejudge.replay.failures import type_name
-from rejudge.replay.recorded import RAW_RESPONSE
 from rejudge.replay.request import ModelRequest, ModelResponse
-
-ANSWER: Final = "rejudge.answer"
-"""Span attribute: where the answer came from (``history``, ``static``, ``llm``, ``live``, ``miss``)."""
-
-ANSWER_NODE: Final = "rejudge.answer.node"
-"""Span attribute: the baseline node that answered."""
 
 _TRACER = trace.get_tracer(SCOPE)
 

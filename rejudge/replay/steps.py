@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 
+from rejudge.models.attributes import ANSWER
 from rejudge.models.canonical import JsonValue, canonical_bytes
 from rejudge.models.session import Node, SessionView
 from rejudge.replay.keys import call_key
@@ -19,7 +20,6 @@ from rejudge.replay.request import (
     request_key,
     same_settings,
 )
-from rejudge.replay.spans import ANSWER
 from rejudge.replay.tape import RecordedCall
 
 

@@ -7,8 +7,8 @@ from functools import lru_cache
 from typing import Any, get_args, get_origin, get_type_hints
 
 from rejudge.models.canonical import JsonValue, canonical_bytes
-from rejudge.otel.text import clean_value
 
+_SAFE = 1 << 63
 _DEPTH = 60
 """Deeper than any tool's arguments, and far from Python's own recursion limit."""
 
@@ -25,10 +25,12 @@ def jsonable(value: object) -> JsonValue:
 
 def _jsonable(value: object, depth: int) -> JsonValue:
     kind = type(value)
-    if value is None or kind is bool:
+    if value is None or kind is bool or (kind is str and _is_plain(value)):
+        return value
+    if kind is int and -_SAFE < value < _SAFE:  # type: ignore[operator]
         return value
     if kind is str or kind is int or kind is float:
-        return clean_value(value)
+        return _cleaned(value)
     if depth == 0:
         return _placeholder(value)
     if isinstance(value, dict):
@@ -38,6 +40,16 @@ def _jsonable(value: object, depth: int) -> JsonValue:
     if isinstance(value, set | frozenset):
         return sorted((_jsonable(item, depth - 1) for item in value), key=canonical_bytes)
     return _through_pydantic(value, depth)
+
+
+def _is_plain(text: Any) -> bool:
+    return text.isascii() and "\0" not in text
+
+
+def _cleaned(value: Any) -> JsonValue:
+    from rejudge.otel.text import clean_value  # imports the room; a tool that nobody records never gets here
+
+    return clean_value(value)
 
 
 def _through_pydantic(value: object, depth: int) -> JsonValue:

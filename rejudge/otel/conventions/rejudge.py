@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from rejudge.models.attributes import INPUTS, OUTPUTS, SCOPE
+from rejudge.models.attributes import INPUTS, OUTPUTS, PARAMETERS, SCOPE
 from rejudge.otel.conventions.reading import MISSING, Convention, Kind, Reading
 from rejudge.otel.span import Span
 from rejudge.otel.text import parse_text
@@ -25,6 +25,9 @@ def _read(span: Span, reading: Reading) -> None:
     reading.result = _value(span, "gen_ai.tool.call.result")
     reading.inputs = _value(span, INPUTS)
     reading.outputs = _value(span, OUTPUTS)
+    parameters = _value(span, PARAMETERS)
+    if isinstance(parameters, dict):
+        reading.parameters = parameters
 
 
 def _value(span: Span, key: str) -> Any:
@@ -40,8 +43,12 @@ def _value(span: Span, key: str) -> Any:
 CONVENTION: Final = Convention(
     name="rejudge",
     claims=_claims,
-    fields={"gen_ai.tool.call.arguments": "arguments", "gen_ai.tool.call.result": "result"},
+    fields={
+        "gen_ai.tool.call.arguments": "arguments",
+        "gen_ai.tool.call.result": "result",
+        "error.type": "error_type",
+    },
     kind=_kind,
     read=_read,
-    consumed=(INPUTS, OUTPUTS),
+    consumed=(INPUTS, OUTPUTS, PARAMETERS),
 )

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
+from rejudge.models.attributes import SCOPE
 from rejudge.otel.conventions import CONVENTIONS
 from rejudge.otel.conventions.events import read_events
 from rejudge.otel.conventions.reading import Kind, Reading
-from rejudge.otel.ours import SCOPE
 from rejudge.otel.span import LogRecord, Span
 
 
@@ -73,6 +73,9 @@ def read_span(span: Span, records: Sequence[LogRecord] = ()) -> Reading:
 
 def _plan(scope: str, hints: frozenset[str], keys: frozenset[str]) -> Shape:
     claiming = [convention for convention in CONVENTIONS if convention.claims(scope, hints)]
+    if scope == SCOPE:
+        # Our own spans speak GenAI names; what else stands in an exported one is kept, not read a second time.
+        claiming = [convention for convention in claiming if convention.name in _OURS]
     fields: list[tuple[str, str]] = []
     taken: set[str] = set()
     for convention in claiming:

@@ -1,0 +1,77 @@
+"""What each adapter intercepts: told from code, printed by the documentation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What an adapter intercepts, one sentence each: ``yes`` or ``no`` first, then how."""
+
+    adapter: str
+    """Its module's name in ``rejudge.adapters``, and the extra that installs what it needs."""
+    seam: str
+    """Where in the framework it stands."""
+    models: str
+    streaming: str
+    tools: str
+    parallel: str
+    """Calls that run side by side."""
+    sub_agents: str
+    """Sub-agents and handoffs."""
+    mcp: str
+    """Tools of MCP servers."""
+    imported_sessions: str
+    """Sessions that something else recorded."""
+    refused: str
+    """What it cannot intercept; a replay that would need it is refused."""
+
+
+OPENAI: Final = Capabilities(
+    adapter="openai",
+    seam="the HTTP transport of `OpenAI` and `AsyncOpenAI`, Azure's too",
+    models="yes: chat completions and responses",
+    streaming="yes: the recorded chunks, one by one",
+    tools="no: the client calls none; put `@rejudge.tool` on yours",
+    parallel="yes",
+    sub_agents="yes: whatever asks through the client",
+    mcp="no: `@rejudge.tool` on the function that calls the server",
+    imported_sessions="yes: bodies and streams are made of the recorded messages",
+    refused="clients over a transport of another library; websockets; every other endpoint (embeddings, files, "
+    "background responses), unless it is let through by name",
+)
+
+ANTHROPIC: Final = Capabilities(
+    adapter="anthropic",
+    seam="the HTTP transport of `Anthropic` and `AsyncAnthropic`",
+    models="yes: messages",
+    streaming="yes: the recorded events, one by one",
+    tools="no: the client calls none; put `@rejudge.tool` on yours, tool runners' included",
+    parallel="yes",
+    sub_agents="yes: whatever asks through the client",
+    mcp="no: `@rejudge.tool` on the function that calls the server",
+    imported_sessions="yes: bodies and streams are made of the recorded messages",
+    refused="clients of Bedrock and Vertex; every other endpoint (batches, files, token counts), unless it is let "
+    "through by name",
+)
+
+
+def markdown_table(adapters: Iterable[Capabilities]) -> str:
+    """One row for each thing that can be intercepted, one column for each adapter.
+
+    Example:
+        >>> print(markdown_table([OPENAI]).splitlines()[0])
+        | | `openai` |
+    """
+    columns = list(adapters)
+    rows = [
+        [field.name.replace("_", " "), *(getattr(column, field.name) for column in columns)]
+        for field in fields(Capabilities)
+        if field.name != "adapter"
+    ]
+    head = ["", *(f"`{column.adapter}`" for column in columns)]
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines).replace("|  |", "| |")
