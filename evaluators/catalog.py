@@ -72,6 +72,9 @@ CATALOG: Final[Mapping[str, BuiltIn]] = MappingProxyType(
             "The final answer against expected ones, through a provider",
             mode="slow",
         ),
+        "rejudge/judge": BuiltIn(
+            "rejudge.evaluators.judge.evaluator:evaluate", "Typed questions to a model about the session", mode="slow"
+        ),
     }
 )
 

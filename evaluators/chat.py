@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 from rejudge.errors import EvaluationError
 from rejudge.evaluators.endpoint import Endpoint
 from rejudge.evaluators.money import as_amount
+from rejudge.evaluators.pace import Pace
 from rejudge.evaluators.prices import Tokens, listed_price
 from rejudge.evaluators.reading import is_token_count
 from rejudge.evaluators.rows import shown
@@ -32,6 +33,7 @@ _LARGEST_ANSWER: Final = 8 * 1024 * 1024
 _LONGEST_WAIT: Final = 3600.0
 _LATER: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 507, 520, 522, 524, 529})
 _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient] = WeakKeyDictionary()
+_paces: dict[tuple[str, str], Pace] = {}
 _refused: dict[tuple[str, str], set[str]] = {}
 # Options that some endpoint or model does not take, by the words its refusal names them with.
 _OPTIONS: Final = {
@@ -69,7 +71,7 @@ async def ask(
         endpoint: Where, and which model.
         messages: ``role`` and ``content`` each.
         schema: JSON Schema that the answer is to keep; the caller checks that it does.
-        timeout: Seconds for the whole call.
+        timeout: Seconds that the call may take, and that it may wait for its turn before.
         temperature: None leaves it to the endpoint.
         max_tokens: Tokens of the answer at most.
 
@@ -120,6 +122,9 @@ def _without(body: Mapping[str, Any], refused: Collection[str]) -> dict[str, Any
 async def _post(endpoint: Endpoint, body: Mapping[str, Any], timeout: float) -> Mapping[str, Any]:
     import httpx
 
+    pace = _paces.setdefault((endpoint.base_url, endpoint.model), Pace())
+    await _slot(pace, at_most=timeout)
+    sent = pace.clock()
     headers = {"authorization": f"Bearer {endpoint.api_key}"} if endpoint.api_key else {}
     try:
         async with asyncio.timeout(timeout):
@@ -133,7 +138,11 @@ async def _post(endpoint: Endpoint, body: Mapping[str, Any], timeout: float) -> 
     except (httpx.InvalidURL, httpx.UnsupportedProtocol, UnicodeError) as error:
         raise EvaluationError(f"the request cannot be sent: {_safe(error, endpoint)}", retryable=False) from error
     if response.status_code != 200:
-        raise _refusal(endpoint, response, body)
+        refusal = _refusal(endpoint, response, body)
+        if response.status_code == 429 or refusal.retry_after is not None:
+            pace.refused(refusal.retry_after, sent=sent)
+        raise refusal
+    pace.went_well()
     if len(response.content) > _LARGEST_ANSWER:
         raise EvaluationError(f"the answer is {len(response.content)} bytes long, which no answer is")
     try:
@@ -143,6 +152,22 @@ async def _post(endpoint: Endpoint, body: Mapping[str, Any], timeout: float) -> 
     if not isinstance(reply, dict):
         raise EvaluationError("the answer is no chat completion")
     return reply
+
+
+async def _slot(pace: Pace, *, at_most: float) -> None:
+    """Waits for a turn, and again where the endpoint refused others in the meantime."""
+    deadline = time.monotonic() + at_most
+    while True:
+        delay = pace.wait(at_most=deadline - time.monotonic())
+        if delay is None:
+            wait = pace.barred() or at_most
+            raise EvaluationError(
+                f"the endpoint wants no calls for {wait:.1f} s, so it is not called", retry_after=wait
+            )
+        if delay:
+            await asyncio.sleep(delay)
+        if not pace.barred():
+            return
 
 
 def _client() -> httpx.AsyncClient:

@@ -61,7 +61,7 @@ def load(name: str) -> tuple[ModuleType, Callable[..., Any]]:
     return module, getattr(module, attribute)
 
 
-def run(name: str, view: SessionView, **params: Any) -> dict[str, EvaluationResult]:
+def run(name: str, view: SessionView, /, **params: Any) -> dict[str, EvaluationResult]:
     """The rows of a built-in evaluator by name, after its own check of the params."""
     module, evaluate = load(name)
     if hasattr(module, "check_params"):
