@@ -46,7 +46,7 @@ def run_evaluation(
     batch = plan_batch(database, request, judges)
     if not batch.todo:
         return report_of(batch, Tally(), summarize(database, batch.session_ids, [one.requested for one in judges]))
-    with make_pool() as pool:
+    with make_pool(judges) as pool:
         pool.check([judge.assignment for judge in judges])
         by = Surroundings(
             database=database, pool=pool, on_progress=progress, session_ids=_too_many(batch, request), in_process=True

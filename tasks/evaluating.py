@@ -32,9 +32,9 @@ from rejudge.tasks.working import Work, working
 def at_work(request: EvaluationRequest) -> Iterator[Work]:
     """The batch of a request, with the database open and the evaluators' processes at hand."""
     database = open_database()
-    judges = find_judges(database, request.evaluators)
+    judges = find_judges(database, request.evaluators, ask_prefect=True)
     batch = plan_batch(database, request, judges, session_ids=around().session_ids)
-    pool = around().pool or make_pool()
+    pool = around().pool or make_pool(judges)
     with working(Work(batch, database, pool, flow_run_id=flow_run_id())) as work:
         begin_progress(work)
         yield work
@@ -49,10 +49,10 @@ def at_night_work(request: NightlyRequest) -> Iterator[Work]:
         selection = Selection(all=True) if agent is None else Selection(agent=agent)
         with contextlib.suppress(NotFound):
             ids |= dict.fromkeys(select_sessions(database, selection).session_ids)
-    judges = find_judges(database, request.evaluators)
+    judges = find_judges(database, request.evaluators, ask_prefect=True)
     asked = EvaluationRequest(selection=Selection(all=True), evaluators=request.evaluators, mode="changed")
     batch = plan_batch(database, asked, judges, session_ids=tuple(ids)) if ids else Batch((), tuple(judges), {})
-    with working(Work(batch, database, around().pool or make_pool(), flow_run_id=flow_run_id())) as work:
+    with working(Work(batch, database, around().pool or make_pool(judges), flow_run_id=flow_run_id())) as work:
         begin_progress(work)
         yield work
 

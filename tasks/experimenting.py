@@ -77,10 +77,10 @@ def at_experiment(request: ExperimentRequest) -> Iterator[ExperimentWork]:
     """The run of a request with its replays asked for; one that was interrupted is taken up again."""
     database = open_database()
     choices = experimenting.evaluators_of(find_experiment(database, request.experiment))
-    judges = find_judges(database, choices)
+    judges = find_judges(database, choices, ask_prefect=True)
     run, _ = experimenting.begin(database, request, [judge.requested for judge in judges], flow_run_id=flow_run_id())
     session_ids = experimenting.members_of(database, run)
-    pool = around().pool or make_pool()
+    pool = around().pool or make_pool(judges)
     at = ExperimentWork(database, run, session_ids, judges, choices, pool)
     at.replays, at.refused = experimenting.ask_for_replays(database, run, session_ids)
     try:

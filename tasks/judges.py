@@ -16,16 +16,20 @@ from rejudge.scoring.version import RESERVED, EvaluatorSpec, parse_reference
 from rejudge.store.engine import Database
 from rejudge.store.evaluators import find_evaluator_version, list_evaluator_versions, register_evaluator
 from rejudge.store.scorings import Requested
+from rejudge.tasks.connections import ConnectionElsewhere, connection_of
 
 
-def find_judges(database: Database, choices: Sequence[EvaluatorChoice]) -> list[Judge]:
+def find_judges(database: Database, choices: Sequence[EvaluatorChoice], *, ask_prefect: bool = False) -> list[Judge]:
     """The evaluator versions of a request, with their params as they will stand on the rows.
+
+    Args:
+        ask_prefect: Whether connections may be looked up at Prefect's server; else those are left to the flow.
 
     Raises:
         NotFound: Where an evaluator or a version of it is not there.
-        UsageError: Where params do not fit, or the same is asked for twice.
+        UsageError: Where params or a connection do not fit, or the same is asked for twice.
     """
-    return [_judge(database, choice) for choice in choices]
+    return [_judge(database, choice, ask_prefect=ask_prefect) for choice in choices]
 
 
 def pinned(choices: Sequence[EvaluatorChoice], judges: Sequence[Judge]) -> tuple[EvaluatorChoice, ...]:
@@ -45,11 +49,15 @@ def find_spec(database: Database, reference: str) -> EvaluatorSpec:
     return EvaluatorSpec.model_validate(found.spec).numbered(found.name, found.number)
 
 
-def _judge(database: Database, choice: EvaluatorChoice) -> Judge:
+def _judge(database: Database, choice: EvaluatorChoice, *, ask_prefect: bool) -> Judge:
     spec = find_spec(database, choice.evaluator)
     params = checked_params(spec, choice.params)
     requested = Requested(spec.name, spec.number, spec.fingerprint, params, params_digest(spec, params))
-    return Judge(requested, Assignment(spec, params), choice.connection)
+    try:
+        variables = connection_of(spec, choice.connection, ask_prefect=ask_prefect)
+    except ConnectionElsewhere:
+        variables = {}
+    return Judge(requested, Assignment(spec, params, variables), choice.connection)
 
 
 def _built_in(database: Database, name: str, number: int | None) -> EvaluatorSpec:

@@ -61,9 +61,9 @@ class ReplayWork:
 def at_replay(request: ReplayRequest) -> Iterator[ReplayWork]:
     """The replay of a request, with its evaluators resolved."""
     database = open_database()
-    judges = find_judges(database, request.evaluators)
+    judges = find_judges(database, request.evaluators, ask_prefect=True)
     replay, created = replaying.ask(database, request)
-    pool = around().pool or make_pool()
+    pool = around().pool or make_pool(judges)
     try:
         yield ReplayWork(database, request, replay, created, judges, pool)
     finally:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from rejudge.api import replaying
 from rejudge.api.experimenting import evaluators_of
 from rejudge.errors import RejudgeError
 from rejudge.models.requests import EvaluatorChoice, ExperimentRequest, ReplayRequest, Request
+from rejudge.scoring.batch import Judge
 from rejudge.store.cohorts import find_cohort_version
 from rejudge.store.engine import Database
 from rejudge.store.experiments import find_experiment
@@ -54,7 +55,7 @@ def run_replay(
     if asked.again:
         asked = asked.model_copy(update={"again": False})
     asked = asked.model_copy(update={"agent": f"{replay.agent}@{replay.agent_version}"})
-    end = _run(database, REPLAY_FLOW, asked, ephemeral=ephemeral, say=say, progress=progress)
+    end = _run(database, REPLAY_FLOW, asked, judges, ephemeral=ephemeral, say=say, progress=progress)
     report: ReplayReport = end.result
     return report, end
 
@@ -69,21 +70,28 @@ def run_experiment(
 ) -> tuple[ExperimentReport, FlowEnd]:
     """Run an experiment here, and wait (see `run_replay`)."""
     choices: tuple[EvaluatorChoice, ...] = evaluators_of(find_experiment(database, request.experiment))
-    find_judges(database, choices)
+    judges = find_judges(database, choices)
     cohort = find_cohort_version(database, request.cohort)
     version = replaying.agent_version_for(database, request.agent or cohort.agent)
     asked = request.model_copy(
         update={"cohort": f"{cohort.name}@{cohort.number}", "agent": f"{version.agent}@{version.number}"}
     )
-    end = _run(database, EXPERIMENT_FLOW, asked, ephemeral=ephemeral, say=say, progress=progress)
+    end = _run(database, EXPERIMENT_FLOW, asked, judges, ephemeral=ephemeral, say=say, progress=progress)
     report: ExperimentReport = end.result
     return report, end
 
 
 def _run(
-    database: Database, flow: str, request: Request, *, ephemeral: bool, say: Say, progress: Move | None
+    database: Database,
+    flow: str,
+    request: Request,
+    judges: Sequence[Judge],
+    *,
+    ephemeral: bool,
+    say: Say,
+    progress: Move | None,
 ) -> FlowEnd:
-    with make_pool() as pool:
+    with make_pool(judges) as pool:
         by = Surroundings(database=database, pool=pool, on_progress=progress, in_process=True)
         end = run_flow(flow, request, by=by, ephemeral=ephemeral, say=say)
     if end.result is None:

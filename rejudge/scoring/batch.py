@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from rejudge.errors import UsageError
-from rejudge.models.canonical import digest_of
 from rejudge.models.requests import EvaluationRequest, Mode
 from rejudge.scoring.outcome import Assignment
 from rejudge.store.engine import Database
@@ -132,11 +130,6 @@ def chunks_of(sessions: Sequence[tuple[str, tuple[int, ...]]], size: int, *, slo
     """These sessions in chunks of one size."""
     for start in range(0, len(sessions), size):
         yield Chunk(tuple(sessions[start : start + size]), slow)
-
-
-def requested_of(name: str, number: int, fingerprint: str, params: Mapping[str, Any]) -> Requested:
-    """The identity that a judge's rows carry."""
-    return Requested(name, number, fingerprint, dict(params), digest_of(dict(params)))
 
 
 def _check_distinct(judges: Sequence[Judge]) -> None:
