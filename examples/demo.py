@@ -5,6 +5,7 @@ Needs no key and no network. Everything it makes is in ``examples/.demo/``, whic
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import shutil
@@ -14,13 +15,16 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 EXAMPLES = Path(__file__).absolute().parent
 FOLDER = EXAMPLES / ".demo"
 STEPS = 7
+PAYMENTS = 4
+"""What the customers of the recorded runs were paid."""
 
 SIGNALS = ("rejudge/cost@latest", "rejudge/latency@latest", "rejudge/tool-call-patterns@latest")
-JUDGES = ("refund-check@latest", "rejudge/cost@latest", "rejudge/tool-call-patterns@latest")
+JUDGES = ("refund-check@latest", "rejudge/cost@latest")
 
 
 class Failed(Exception):
@@ -58,6 +62,14 @@ class Demo:
         """Run a script of the examples."""
         print(f"  $ python {shlex.join(arguments)}", flush=True)
         self._run([sys.executable, *arguments])
+
+    def document(self, *arguments: str) -> Any:
+        """What a command says with ``--json``; not shown."""
+        command = [sys.executable, "-m", "rejudge.cli", *arguments, "--json"]
+        done = subprocess.run(command, cwd=FOLDER, env=self._environment, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise Failed(f"rejudge {shlex.join(arguments)}: {done.stderr.strip()}")
+        return json.loads(done.stdout)
 
     def _run(self, command: list[str]) -> None:
         with subprocess.Popen(
@@ -104,9 +116,18 @@ def run(demo: Demo) -> None:
     demo.rejudge("experiment", "create", "terse-prompt", *_evaluators(JUDGES), *misses, *prompt)
     demo.rejudge("experiment", "run", "terse-prompt", "--cohort", "customers@1", "--html", "report.html")
 
-    demo.step("No replay paid anybody: the tool's body never ran, only the recording of it")
+    demo.step("Read the verdict from stored rows, and see that no replay paid anybody: only recordings answered")
+    verdicts = _verdicts(demo.document("experiment", "compare", "terse-prompt"))
     paid = len((FOLDER / "payments.log").read_text("utf-8").splitlines())
-    print(f"    payments.log has {paid} payments, all of step 3")
+    for name, verdict in verdicts.items():
+        print(f"    {name}: {verdict}")
+    print(f"    payments.log: {paid} payments, those of step 3")
+    if verdicts.get("refund_checked") != "regressed" or paid != PAYMENTS:
+        raise Failed(f"the shorter prompt should have regressed, and {PAYMENTS} payments should have been made")
+
+
+def _verdicts(comparison: Any) -> dict[str, str]:
+    return {one["metric"]["name"]: one["verdict"]["word"] for one in comparison["metrics"]}
 
 
 def say_what_to_type_next(demo: Demo) -> None:
