@@ -79,7 +79,10 @@ def _named(name: str, fields: tuple[str, ...], *, ask_prefect: bool) -> tuple[di
 def _from_block(name: str) -> dict[str, Any]:
     from prefect.blocks.system import Secret
 
+    mend = (
+        f"set {_PREFIX}_{_word(name)}_… for its fields, or make a Prefect Secret block {name!r} "
         "that holds a JSON object of them"
+    )
     try:
         value: Any = Secret.load(name).get()  # type: ignore[union-attr]  # a coroutine only where a loop runs
     except ValueError as error:
