@@ -101,6 +101,19 @@ class Divergence(Value):
     """One line for a person."""
 
 
+class AlignedStep(Value):
+    """One row of two sessions laid side by side."""
+
+    state: Literal["same", "changed", "result", "missing", "extra"]
+    """``changed``: called with something else; ``result``: the same call returned something else; ``missing`` and
+    ``extra``: only the baseline, or only the replay, made it."""
+    baseline: DivergenceSide | None = None
+    """``value`` holds ``arguments`` and ``result``."""
+    replay: DivergenceSide | None = None
+    answered: bool = False
+    """True where the tape or a policy answered the replay's call."""
+
+
 class Fidelity(Value):
     """How much of a replay was answered from where, and whether it equals its baseline."""
 

@@ -1,7 +1,7 @@
-"""Spans in a file, one JSON line each, written as they start and end.
+"""Spans in a file, written as they start and end.
 
-A process that is killed leaves every span that had ended, and its open ones as unfinished; lines are appended
-whole, so that several processes can share a file.
+A process that is killed leaves every span that had ended, and its open ones as unfinished. Each span is appended in
+one write, in the lines of `rejudge.otel.packing`, its resource before it: several processes can share a file.
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Final
 
-import orjson
+from rejudge.otel.packing import Lines, read_lines
+from rejudge.otel.span import Batch, LogRecord, Span
 
-from rejudge.otel.span import Batch, LogRecord, Span, SpanEvent, SpanLink
-from rejudge.otel.text import clean_value, parse_document
+_OPEN: Final = b'["open"]'
+"""Stands before a span that has started and not ended."""
 
 
 class SpanFile:
@@ -25,72 +26,64 @@ class SpanFile:
 
     def started(self, span: Span, context: object = None) -> None:
         """Keep a span that has started: read back as unfinished where it never ended."""
-        self._write("open", span)
+        lines = Lines()
+        lines.add_span(span)
+        os.write(self._file, _OPEN + b"\n" + lines.take() + b"\n")
 
     def ended(self, span: Span) -> None:
         """Keep a span that has ended."""
-        self._write("span", span)
+        lines = Lines()
+        lines.add_span(span)
+        os.write(self._file, lines.take() + b"\n")
 
     def emitted(self, record: LogRecord) -> None:
         """Keep a log record."""
-        self._write("log", record)
-
-    def _write(self, kind: str, value: Span | LogRecord) -> None:
-        try:
-            line = orjson.dumps({kind: value}, default=_plain, option=_OPTIONS)
-        except TypeError:  # a lone surrogate, or an integer beyond 64 bits
-            fields = {name: getattr(value, name) for name in type(value).__slots__}
-            line = orjson.dumps({kind: clean_value(fields)}, default=_plain, option=_OPTIONS)
-        os.write(self._file, line)
+        lines = Lines()
+        lines.add_record(record)
+        os.write(self._file, lines.take() + b"\n")
 
     def close(self) -> None:
         """Close the file."""
         os.close(self._file)
 
 
-def _plain(value: object) -> Any:
-    # orjson leaves named tuples (events, links) to us.
-    return list(value) if isinstance(value, tuple) else str(value)
-
-
-_OPTIONS = orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS
-
-
 def read_span_file(path: Path) -> Batch:
-    """Everything in a file; what was cut off in the middle of a line is left out."""
+    """Everything in a file; what was cut off in the middle is left out."""
     batch = Batch()
     opened: dict[tuple[str, str], Span] = {}
-    for kind, fields in _lines(path):
-        try:
-            if kind == "log":
-                batch.logs.append(LogRecord(**fields))
-                continue
-            span = _span(fields)
-        except (TypeError, KeyError):
-            continue
-        if kind == "open":
-            opened[span.trace_id, span.span_id] = span
-        else:
-            opened.pop((span.trace_id, span.span_id), None)
-            batch.spans.append(span)
-    batch.spans.extend(opened.values())
+    for is_open, one in _chunks(path):
+        batch.logs += one.logs
+        for span in one.spans:
+            key = (span.trace_id, span.span_id)
+            if is_open:
+                opened[key] = span
+            else:
+                opened.pop(key, None)
+                batch.spans.append(span)
+    batch.spans += opened.values()
     return batch
 
 
-def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def _chunks(path: Path) -> Iterator[tuple[bool, Batch]]:
     if not path.exists():
         return
-    with path.open("rb") as lines:
-        for line in lines:
-            try:
-                value = parse_document(line)
-            except (ValueError, RecursionError):
-                continue
-            if isinstance(value, dict):
-                yield from ((kind, fields) for kind, fields in value.items() if isinstance(fields, dict))
+    resource, is_open = b"", False
+    with path.open("rb") as file:
+        for line in file:
+            line = line.rstrip(b"\n")
+            if line == _OPEN:
+                is_open = True
+            elif line.startswith(b'["r"'):
+                resource = line
+            else:
+                chunk = _chunk(resource, line)
+                if chunk is not None:
+                    yield is_open, chunk
+                is_open = False
 
 
-def _span(fields: dict[str, Any]) -> Span:
-    events = [SpanEvent(*event) for event in fields.pop("events")]
-    links = [SpanLink(*link) for link in fields.pop("links")]
-    return Span(**fields, events=events, links=links)
+def _chunk(resource: bytes, line: bytes) -> Batch | None:
+    try:
+        return read_lines([resource, line])
+    except (ValueError, TypeError, IndexError, KeyError):  # cut off
+        return None

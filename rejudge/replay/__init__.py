@@ -58,6 +58,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rejudge.replay.active import current_replay
     from rejudge.replay.agent import agent_digest, agent_spec, current_source_digest
+    from rejudge.replay.alignment import aligned_steps
     from rejudge.replay.answers import ModelAnswer, Replaying, ToolAnswer
     from rejudge.replay.by_hand import chat_messages, model_call
     from rejudge.replay.calls import (
@@ -90,6 +91,7 @@ _HOMES = {
     "ToolCall": "calls",
     "agent_digest": "agent",
     "agent_spec": "agent",
+    "aligned_steps": "alignment",
     "call_model": "calls",
     "call_model_async": "calls",
     "call_tool": "calls",
@@ -122,6 +124,7 @@ __all__ = [
     "ToolCall",
     "agent_digest",
     "agent_spec",
+    "aligned_steps",
     "call_model",
     "call_model_async",
     "call_tool",

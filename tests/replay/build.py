@@ -8,7 +8,11 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
+import psutil
+
 from rejudge.models.agent import AgentSpec, Limits
+from rejudge.models.policy import PassthroughPolicy, PolicySet
+from rejudge.models.replay import ReplayResult
 from rejudge.models.session import Node, Session, SessionView
 from rejudge.replay import agent_spec
 
@@ -69,3 +73,28 @@ def script(folder: Path, source: str, *, timeout: float = 20, **options: Any) ->
     """A command agent in a file."""
     (folder / "agent.py").write_text(dedent(source))
     return agent_spec(command="python agent.py", folder=folder, limits=Limits(timeout_seconds=timeout), **options)
+
+
+LIVE = PolicySet(tools_default=PassthroughPolicy())
+"""Every tool is really called."""
+
+
+def view_of(result: ReplayResult) -> SessionView:
+    assert result.recording is not None, result.reason
+    return result.recording.view
+
+
+def with_inputs(view: SessionView, inputs: Any) -> SessionView:
+    return SessionView(view.session.model_copy(update={"inputs": inputs}), view.nodes)
+
+
+def running_in(folder: Path) -> list[psutil.Process]:
+    """The processes whose working folder it is: an agent, and what it started."""
+    return [process for process in psutil.process_iter() if _runs_in(process, folder)]
+
+
+def _runs_in(process: psutil.Process, folder: Path) -> bool:
+    try:
+        return process.cwd() == str(folder) and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.Error:
+        return False

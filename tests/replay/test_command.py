@@ -11,8 +11,7 @@ from rejudge.models.override import Override
 from rejudge.models.policy import HistoryPolicy, PassthroughPolicy, PolicySet
 from rejudge.replay import replay_session
 
-from .build import model, script, session, tool
-from .test_run import LIVE, view_of
+from .build import LIVE, model, script, session, tool, view_of
 
 PLAIN = """
     import json, os, sys, urllib.error, urllib.request

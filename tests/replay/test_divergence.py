@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rejudge.models.session import SessionView
-from rejudge.replay import first_divergence, same_output, same_steps
+from rejudge.replay import aligned_steps, first_divergence, same_output, same_steps
 
 from .build import START, model, session, tool
 
@@ -93,3 +93,28 @@ def test_what_was_not_captured_cannot_differ() -> None:
 def test_each_kind_of_step_is_told_apart() -> None:
     baseline, replay = session(ASK, A, TELL), session(ASK, B, TELL)
     assert same_steps(baseline, replay, "llm_call") and not same_steps(baseline, replay, "tool_call")
+
+
+@pytest.mark.parametrize(
+    ("baseline", "replay", "states"),
+    [
+        ([ASK, A, TELL], [ASK, A, TELL], ["same", "same", "same"]),
+        ([A, B], [tool("a", {"x": 2}), B], ["changed", "same"]),
+        ([A, B, C], [A, C], ["same", "missing", "same"]),
+        ([A, C], [A, B, C], ["same", "extra", "same"]),
+        ([A, B], [A, C], ["same", "missing", "extra"]),
+        ([A, B], [tool("a", {"x": 1}, "other"), B], ["result", "same"]),
+        ([ASK, A], [{**ASK, "requested_model": "other"}, A], ["changed", "same"]),
+        ([], [A], ["extra"]),
+    ],
+)
+def test_two_sessions_are_laid_side_by_side(baseline: list[Any], replay: list[Any], states: list[str]) -> None:
+    rows = aligned_steps(session(*baseline), session(*replay))
+    assert [row.state for row in rows] == states
+    assert [row.baseline.index for row in rows if row.baseline] == list(range(len(baseline)))
+    assert [row.replay.index for row in rows if row.replay] == list(range(len(replay)))
+
+
+def test_side_by_side_calls_are_paired_whatever_their_order() -> None:
+    rows = aligned_steps(beside(session(A, B, C)), beside(session(C, A, B)))
+    assert [row.state for row in rows] == ["same"] * 3
