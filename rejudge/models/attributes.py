@@ -24,3 +24,6 @@ ANSWER_NODE: Final = "rejudge.answer.node"
 
 PARAMETERS: Final = "rejudge.parameters"
 """On an exported model call: its parameters under their own names, as JSON text."""
+
+INCOMPLETE: Final = "rejudge.incomplete"
+"""On an exported node: why its payloads are not whole."""

@@ -1,16 +1,15 @@
-"""Kitaru's canonical JSONL, both ways: one session a line, its nodes flat and indexed.
+"""Kitaru's canonical JSONL: one session a line, its nodes flat and indexed.
 
-https://docs.zenml.io/kitaru/import-your-traces/importing-sessions
+https://docs.zenml.io/kitaru/guides/importing-sessions
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from datetime import datetime
 from typing import Any, Final
 
-from rejudge.models.session import Node, SessionView
+from rejudge.otel.containers.kitaru_ours import decode_ours, is_ours
 from rejudge.otel.containers.times import any_nanoseconds
 from rejudge.otel.conventions.kitaru import NODE
 from rejudge.otel.refusal import Malformed
@@ -31,71 +30,13 @@ def matches(document: Any) -> bool:
 def decode(document: Any, batch: Batch, refuse: Callable[[Malformed], None]) -> None:
     """Append the nodes of one session, as spans, to a batch. A session with one bad node is refused whole."""
     try:
-        batch.spans += _spans(document)
+        if is_ours(document):
+            decode_ours(document, batch, refuse)
+        else:
+            batch.spans += _spans(document)
     except Malformed as error:
         error.span = str(document.get("external_id"))[:128]
         refuse(error)
-
-
-def record_of(view: SessionView) -> dict[str, Any]:
-    """One session as a Kitaru record, ready to be written as one line of JSON.
-
-    Times are ISO texts and costs are texts; nodes keep their order, and a parent that was never recorded is left out.
-    """
-    session = view.session
-    numbers = {node.id: node.index for node in view.nodes}
-    return {
-        "status": session.status if session.status in ("in_progress", "completed") else "failed",
-        "name": session.name,
-        "inputs": session.inputs,
-        "outputs": session.outputs,
-        "error": session.error,
-        "started_at": _iso(session.started_at),
-        "ended_at": _iso(session.ended_at),
-        "external_id": session.external_id or session.id,
-        "metadata": session.metadata or {},
-        "framework": session.framework,
-        "nodes": [_node_record(node, numbers) for node in view.nodes],
-    }
-
-
-def _node_record(node: Node, numbers: dict[str, int]) -> dict[str, Any]:
-    parent = numbers.get(node.parent_id) if node.parent_id else None
-    tokens = {
-        "input_tokens": node.input_tokens,
-        "output_tokens": node.output_tokens,
-        "cached_input_tokens": node.cached_input_tokens,
-        "reasoning_tokens": node.reasoning_tokens,
-    }
-    inputs = node.inputs
-    parameters = inputs.get("parameters") if node.node_type == "llm_call" and isinstance(inputs, dict) else None
-    return {
-        "index": node.index,
-        "parent_index": parent if parent is not None and parent < node.index else None,
-        "secondary_parent_indexes": sorted(
-            number for link in node.link_ids if (number := numbers.get(link)) is not None and number < node.index
-        ),
-        "external_id": node.id,
-        "trace_id": node.trace_id,
-        "node_type": node.node_type,
-        "name": node.name,
-        "status": node.status if node.status in ("in_progress", "completed") else "failed",
-        "error": node.error,
-        "started_at": _iso(node.started_at),
-        "ended_at": _iso(node.ended_at),
-        "inputs": inputs,
-        "outputs": node.outputs,
-        "requested_model": node.requested_model,
-        "model": node.model,
-        "model_provider": node.provider,
-        "tokens": tokens if any(value is not None for value in tokens.values()) else None,
-        "cost": None if node.cost is None else str(node.cost),
-        "model_params": parameters,
-        "tool_name": node.tool_name,
-        "subagent_id": node.agent_name if node.node_type == "subagent_call" else None,
-        "attributes": node.attributes or {},
-        "metadata": {},
-    }
 
 
 def _spans(session: dict[str, Any]) -> list[Span]:
@@ -139,7 +80,6 @@ def _span(node: dict[str, Any], identity: str, names: dict[int, str], resource: 
     start = any_nanoseconds(node.get("started_at")) or node["index"] + 1
     end = any_nanoseconds(node.get("ended_at")) or (0 if node.get("status") == "in_progress" else start)
     error = node.get("error")
-    links = node.get("secondary_parent_indexes")
     return Span(
         trace_id,
         names[node["index"]],
@@ -152,7 +92,7 @@ def _span(node: dict[str, Any], identity: str, names: dict[int, str], resource: 
         error if isinstance(error, str) else "",
         {"kitaru.session_id": identity, NODE: node},
         [],
-        [SpanLink(trace_id, names[link]) for link in links or () if link in names],
+        [SpanLink(trace_id, link) for link in _links(node, names)],
         resource,
         "",
         "",
@@ -161,5 +101,9 @@ def _span(node: dict[str, Any], identity: str, names: dict[int, str], resource: 
     )
 
 
-def _iso(moment: datetime | None) -> str | None:
-    return None if moment is None else moment.isoformat().replace("+00:00", "Z")
+def _links(node: dict[str, Any], names: dict[int, str]) -> list[str]:
+    """Nodes that a node is linked to: by id, or by index as until 2026."""
+    links, indexes = node.get("links"), node.get("secondary_parent_indexes")
+    named = [link.get("external_id") for link in links if isinstance(link, dict)] if isinstance(links, list) else []
+    numbered = [names.get(index) for index in indexes if isinstance(index, int)] if isinstance(indexes, list) else []
+    return [link for link in (*named, *numbered) if isinstance(link, str)]

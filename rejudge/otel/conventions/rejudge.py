@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from rejudge.models.attributes import INPUTS, OUTPUTS, PARAMETERS, SCOPE
+from rejudge.models.attributes import INCOMPLETE, INPUTS, OUTPUTS, PARAMETERS, SCOPE
 from rejudge.otel.conventions.reading import MISSING, Convention, Kind, Reading
 from rejudge.otel.span import Span
 from rejudge.otel.text import parse_text
@@ -47,6 +47,7 @@ CONVENTION: Final = Convention(
         "gen_ai.tool.call.arguments": "arguments",
         "gen_ai.tool.call.result": "result",
         "error.type": "error_type",
+        INCOMPLETE: "incomplete",
     },
     kind=_kind,
     read=_read,
