@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
 
 from rejudge.errors import UsageError
 
@@ -42,6 +42,10 @@ class Settings:
     """Evaluator processes at once."""
     deployment: str | None
     """The deployment that ``--detach`` hands work to; None: the one served for this database."""
+    receive_token: str | None = field(default=None, repr=False)
+    """The bearer token that `rejudge receive` asks for; None: none."""
+    otlp_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """What the OpenTelemetry variable says is to be sent with every export."""
 
     @property
     def is_default_database(self) -> bool:
@@ -54,7 +58,8 @@ def current(environment: Mapping[str, str] | None = None) -> Settings:
 
     ``REJUDGE_DATABASE_URL`` (else SQLite in ``.rejudge/`` of the current folder), ``REJUDGE_HOME`` (else the
     user's data folder), ``REJUDGE_EPHEMERAL`` (else ``CI``), ``REJUDGE_WORKERS`` (else the processors there
-    are, at most 8), ``REJUDGE_DEPLOYMENT``, and Prefect's own ``PREFECT_API_URL`` and ``PREFECT_HOME``.
+    are, at most 8), ``REJUDGE_DEPLOYMENT``, ``REJUDGE_RECEIVE_TOKEN``,
+    Prefect's own ``PREFECT_API_URL`` and ``PREFECT_HOME``, and ``OTEL_EXPORTER_OTLP_HEADERS``.
 
     Args:
         environment: Instead of the process's own.
@@ -75,6 +80,8 @@ def current(environment: Mapping[str, str] | None = None) -> Settings:
         ephemeral=_flag(environ, "REJUDGE_EPHEMERAL") if "REJUDGE_EPHEMERAL" in environ else ci,
         workers=_count(environ, "REJUDGE_WORKERS", default=min(_processors(), 8)),
         deployment=environ.get("REJUDGE_DEPLOYMENT") or None,
+        receive_token=environ.get("REJUDGE_RECEIVE_TOKEN") or None,
+        otlp_headers=_headers(environ.get("OTEL_EXPORTER_OTLP_HEADERS", "")),
     )
 
 
@@ -167,6 +174,12 @@ def _flag(environ: Mapping[str, str], name: str, *, lenient: bool = False) -> bo
         return False
     mend = f"set {name}=1 or {name}=0"
     raise UsageError(f"{name} is {environ[name]!r}, which is neither true nor false", mend=mend)
+
+
+def _headers(text: str) -> dict[str, str]:
+    """``name=value,name=value``, values percent-encoded, as OpenTelemetry's exporters read them."""
+    pairs = (pair.partition("=") for pair in text.split(","))
+    return {name.strip().lower(): unquote(value).strip() for name, equals, value in pairs if equals and name.strip()}
 
 
 def _count(environ: Mapping[str, str], name: str, *, default: int) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from rejudge.models.recording import Recording
-from rejudge.otel import Assembler, ImportOptions, Known, Refusal, read
+from rejudge.otel import Assembler, Known, Options, Refusal, read
 from rejudge.store.engine import Database
 from rejudge.store.sources import sources_of
 from rejudge.store.writing import Placement, Saved, save_recordings
@@ -44,7 +44,7 @@ def import_traces(
     *,
     agent: str,
     tags: Sequence[str] = (),
-    options: ImportOptions | None = None,
+    options: Options | None = None,
     stdin: BinaryIO | None = None,
     progress: Callable[[ImportProgress], None] | None = None,
 ) -> ImportReport:
@@ -60,12 +60,12 @@ def import_traces(
     """
     refused: list[Refusal] = []
     counted = _Progress(progress)
-    assembler = Assembler(options or ImportOptions())
+    assembler = Assembler(options or Options())
     for batch in read(paths, refuse=refused.append, stdin=stdin, progress=counted.add_bytes):
         assembler.add(batch)
     placement = Placement(agent=agent, tags=tuple(tags))
     saved: list[Saved] = []
-    for group in _groups(assembler.recordings(_known(database, agent))):
+    for group in in_transactions(assembler.recordings(known_sources(database, agent))):
         saved += save_recordings(database, group, placement)
         counted.set_sessions(len(saved))
     outcomes = Counter(one.outcome for one in saved)
@@ -78,7 +78,9 @@ def import_traces(
     )
 
 
-def _known(database: Database, agent: str) -> Callable[..., Iterable[Known]]:
+def known_sources(database: Database, agent: str) -> Callable[..., Iterable[Known]]:
+    """Finds the stored spans that new ones of an agent may join: what an `Assembler` asks for."""
+
     def known(trace_ids: set[str], keys: set[tuple[str, str]]) -> Iterator[Known]:
         for one in sources_of(database, agent, trace_ids, keys):
             yield Known(one.session_id, one.trace_ids, one.spans)
@@ -86,7 +88,8 @@ def _known(database: Database, agent: str) -> Callable[..., Iterable[Known]]:
     return known
 
 
-def _groups(recordings: Iterable[Recording]) -> Iterator[list[Recording]]:
+def in_transactions(recordings: Iterable[Recording]) -> Iterator[list[Recording]]:
+    """Recordings in groups that are written together."""
     group: list[Recording] = []
     nodes = 0
     for recording in recordings:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -16,8 +16,12 @@ from rejudge.store.selecting import Selected, list_sessions, resolve_ids, select
 from rejudge.store.writing import Placement, Saved, add_tags, save_recordings
 
 if TYPE_CHECKING:
+    from rejudge.api.exporting import Exported, Format
     from rejudge.api.importing import ImportProgress, ImportReport
-    from rejudge.otel import ImportOptions
+    from rejudge.api.receiving import Arrival, Receiver, Reception
+    from rejudge.api.tables import What
+    from rejudge.otel import Options
+    from rejudge.otel.export import Sent
 
 
 class Sessions:
@@ -31,7 +35,7 @@ class Sessions:
         *paths: str | Path,
         agent: str,
         tag: str | Sequence[str] = (),
-        options: ImportOptions | None = None,
+        options: Options | None = None,
         stdin: BinaryIO | None = None,
         progress: Callable[[ImportProgress], None] | None = None,
     ) -> ImportReport:
@@ -48,6 +52,21 @@ class Sessions:
         tags = (tag,) if isinstance(tag, str) else tuple(tag)
         return import_traces(
             self._database, paths, agent=agent, tags=tags, options=options, stdin=stdin, progress=progress
+        )
+
+    def receive(
+        self, reception: Reception, *, on_arrival: Callable[[Sequence[Arrival]], None] = lambda _: None
+    ) -> Receiver:
+        """An OTLP/HTTP endpoint whose spans become sessions; a context manager, see `Receiver`.
+
+        Args:
+            on_arrival: Told of sessions that were stored or changed, from a thread of the receiver's own.
+        """
+        from rejudge import settings
+        from rejudge.api.receiving import Receiver
+
+        return Receiver(
+            self._database, reception, folder=settings.current().folder / "received", on_arrival=on_arrival
         )
 
     def save(
@@ -67,13 +86,45 @@ class Sessions:
             self._database, as_selection(selection) if selection else None, limit=limit, newest_first=newest_first
         )
 
-    def select(self, selection: Selection) -> Selected:
-        """The ids of the sessions that a selection names, without those still in progress.
+    def select(self, selection: Selection, *, ended: bool = True) -> Selected:
+        """The ids of the sessions that a selection names.
+
+        Args:
+            ended: Leave out those still in progress, and count them.
 
         Raises:
             NotFound: Where nothing matches.
         """
-        return select_sessions(self._database, selection)
+        return select_sessions(self._database, selection, ended=ended)
+
+    def export(
+        self,
+        session_ids: Sequence[str],
+        target: str | Path | BinaryIO,
+        *,
+        format: Format,
+        what: What = "sessions",
+    ) -> Exported:
+        """Writes sessions, or what belongs to them, to a file or a stream (see `rejudge.api.exporting.export`)."""
+        from rejudge.api.exporting import export
+
+        return export(self._database, session_ids, target, format=format, what=what)
+
+    def send_evaluations(
+        self, session_ids: Sequence[str], endpoint: str, *, headers: Mapping[str, str] | None = None
+    ) -> Sent:
+        """Sends what was judged of sessions to an OTLP/HTTP endpoint, as events.
+
+        Args:
+            endpoint: A URL; without a path, ``/v1/logs`` is added.
+            headers: Sent with every request.
+
+        Raises:
+            PartialFailure: Where the endpoint does not take a part of them.
+        """
+        from rejudge.api.exporting import send_evaluations
+
+        return send_evaluations(self._database, session_ids, endpoint, headers=headers)
 
     def get(self, reference: str | int) -> SessionView:
         """One session with its nodes, by id, number, or an unambiguous beginning of its id.

@@ -26,6 +26,7 @@ NOUNS: Final = {
     "cohort": "rejudge.cli.cohort:cohort",
     "replay": "rejudge.cli.replay:replay",
     "experiment": "rejudge.cli.experiment:experiment",
+    "receive": "rejudge.cli.receive:receive",
     "db": "rejudge.cli.db:db",
     "up": "rejudge.cli.up:up",
     "down": "rejudge.cli.up:down",

@@ -38,6 +38,7 @@ _COLUMNS: dict[str, Callable[[Any], object]] = {
         "show": "rejudge.cli.session:show",
         "evaluate": "rejudge.cli.session_evaluate:evaluate",
         "tag": "rejudge.cli.session:tag",
+        "export": "rejudge.cli.session_export:export",
     },
 )
 def session() -> None:
