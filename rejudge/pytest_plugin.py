@@ -76,7 +76,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         verdict, _, beside = rest.partition(" | ")
         terminalreporter.write_line(f"{verdict:<10} {score:>10}  {name}  {test}{f'  ({beside})' if beside else ''}")
     if shown:
-        terminalreporter.write_line(f"{len(scores)} scores, {failed} failed")
+        terminalreporter.write_line(f"{len(scores)} score{'' if len(scores) == 1 else 's'}, {failed} failed")
 
 
 def _settings(config: pytest.Config) -> TestingSettings:
