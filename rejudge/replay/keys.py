@@ -76,8 +76,16 @@ def _compare(recorded: JsonValue, called: JsonValue, path: str, found: list[Argu
     elif isinstance(recorded, list) and isinstance(called, list) and len(recorded) == len(called):
         for at, (left, right) in enumerate(zip(recorded, called, strict=True)):
             _compare(left, right, f"{path}/{at}", found)
-    elif type(recorded) is not type(called) or recorded != called:
+    elif not _same(recorded, called):
         found.append(ArgumentDifference(path=path, recorded=recorded, called=called))
+
+
+def _same(recorded: JsonValue, called: JsonValue) -> bool:
+    """As their keys have it: 1 and 1.0 differ, and so do 0.0 and -0.0."""
+    try:
+        return canonical_bytes(recorded) == canonical_bytes(called)
+    except ValueError:
+        return bool(recorded == called)
 
 
 def _compare_member(

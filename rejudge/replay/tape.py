@@ -204,7 +204,9 @@ def _may_answer(call: RecordedCall, scope: Scope) -> bool:
 
 
 def _usable(call: RecordedCall) -> RecordedCall | Absence:
-    if call.incomplete is not None:
+    # A call that failed has no result to capture: its failure is the answer.
+    answered_by_failure = call.status == "failed" and call.incomplete == "not captured"
+    if call.incomplete is not None and not answered_by_failure:
         return Absence(f"the recorded payload is not whole: {call.incomplete}", nearest=call)
     if call.status == "in_progress":
         return Absence("the recorded call had not ended when the recording did", nearest=call)

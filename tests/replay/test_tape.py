@@ -7,7 +7,7 @@ import threading
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rejudge.models.session import SessionView
@@ -42,6 +42,9 @@ def test_the_key_is_sha256_of_name_zero_and_canonical_arguments() -> None:
 
 
 @given(JSON, JSON)
+@example(0.0, -0.0)
+@example([1], [1.0])
+@example({"a": None}, {})
 def test_equal_arguments_and_only_those_have_no_differences(left: Any, right: Any) -> None:
     left, right = jsonable(left), jsonable(right)
     same = call_key("t", left) == call_key("t", right)
@@ -199,3 +202,10 @@ def test_a_request_with_other_settings_is_another(recorded: Any, asked: Any, ans
     tape = build_tape(session({**node, "inputs": {**node["inputs"], **recorded}}))
     found = tape.claim_model(ModelRequest("desk", (message("user", "hi"),), **asked))
     assert isinstance(found, RecordedCall) is answers
+
+
+def test_a_model_call_that_failed_fails_again_though_it_has_no_answer() -> None:
+    facts = {"status": "failed", "error": "overloaded", "outputs": None, "incomplete": "not captured"}
+    tape = build_tape(session({**model("hi"), **facts}))
+    found = tape.claim_model(ModelRequest("desk", (message("user", "hi"),)))
+    assert isinstance(found, RecordedCall) and found.error == "overloaded"
