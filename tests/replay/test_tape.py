@@ -7,7 +7,7 @@ import threading
 from typing import Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rejudge.models.session import SessionView
@@ -41,6 +41,7 @@ def test_the_key_is_sha256_of_name_zero_and_canonical_arguments() -> None:
     assert call_key("refund", {"id": "A1", "amount": 20.0}) != expected
 
 
+@settings(deadline=None)
 @given(JSON, JSON)
 @example(0.0, -0.0)
 @example([1], [1.0])
@@ -51,6 +52,7 @@ def test_equal_arguments_and_only_those_have_no_differences(left: Any, right: An
     assert same == (not argument_differences(left, right))
 
 
+@settings(deadline=None)
 @given(JSON)
 def test_a_tape_reads_back_as_it_was_written(value: Any) -> None:
     value = jsonable(value)
@@ -105,6 +107,7 @@ def test_volatile_arguments_are_left_out(ignore: list[str], left: Any, right: An
     assert isinstance(claim(tape, "t", right, ignore=tuple(ignore)), RecordedCall) is same
 
 
+@settings(deadline=None)
 @given(JSON, st.lists(st.text(max_size=5), max_size=3))
 def test_leaving_out_what_is_not_there_changes_nothing(value: Any, names: list[str]) -> None:
     kept = {f"kept-{number}": value for number in range(2)}
