@@ -7,6 +7,7 @@ from typing import Any
 
 from rejudge.models.recording import Recording
 from rejudge.models.session import Session, SessionView
+from rejudge.otel.collecting import CollectingLater
 from rejudge.otel.conventions import CONVENTIONS
 from rejudge.otel.costs import price
 from rejudge.otel.digest import digest_of_session
@@ -24,6 +25,11 @@ from rejudge.otel.tree import Item, distinct, distinct_records, plant
 
 def assemble_group(group: Group, options: Options) -> Recording | None:
     """The session of one group of traces; None where nothing of an agent is in it."""
+    with CollectingLater():
+        return _assemble(group, options)
+
+
+def _assemble(group: Group, options: Options) -> Recording | None:
     records = distinct_records(group.records)
     items = _settled(group.spans, records)
     if not any(map(is_ai, items)):
@@ -39,6 +45,8 @@ def assemble_group(group: Group, options: Options) -> Recording | None:
         price(facts, nodes)
     view = SessionView(Session.from_facts(facts), [node_of(node) for node in nodes])
     spans = [item.span for item in items] if group.spans else ()
+    for item in items:
+        item.untie()
     return Recording(view, tuple(sorted(group.trace_ids)), pack(spans, records))
 
 

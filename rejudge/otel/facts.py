@@ -5,77 +5,127 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from rejudge.models.session import Node, NodeType
-from rejudge.otel.conventions.messages import Message, messages_of, output_messages_of
+from rejudge.models.session import Node
+from rejudge.otel.conventions.histories import history_of
+from rejudge.otel.conventions.messages import Message, output_messages_of
 from rejudge.otel.conventions.parts import parts_of
 from rejudge.otel.conventions.reading import MISSING, Kind, Reading
 from rejudge.otel.conventions.shape import shape_of
 from rejudge.otel.conventions.values import arguments_of, count, money, result_of
 from rejudge.otel.failures import Failure
 from rejudge.otel.providers import provider_of
-from rejudge.otel.settling import agent_name
 from rejudge.otel.span import Span
 from rejudge.otel.text import undo_json
 from rejudge.otel.tree import Item
 
-_TYPES: Final[dict[Kind, NodeType]] = {"llm": "llm_call", "tool": "tool_call"}
 _TOLD_KINDS: Final = frozenset({"agent", "workflow", "embedding", "retrieval"})
+
+
+_BLANK: Final[dict[str, Any]] = {
+    "id": "",
+    "index": 0,
+    "node_type": "span",
+    "name": "",
+    "status": "completed",
+    "parent_id": None,
+    "link_ids": (),
+    "trace_id": None,
+    "started_at": None,
+    "ended_at": None,
+    "tool_name": None,
+    "tool_call_id": None,
+    "agent_name": None,
+    "model": None,
+    "requested_model": None,
+    "provider": None,
+    "response_id": None,
+    "finish_reason": None,
+    "input_tokens": None,
+    "output_tokens": None,
+    "cached_input_tokens": None,
+    "cache_write_tokens": None,
+    "reasoning_tokens": None,
+    "cost": None,
+    "cost_status": None,
+    "error": None,
+    "error_type": None,
+    "inferred": False,
+    "incomplete": None,
+    "inputs": None,
+    "outputs": None,
+    "attributes": None,
+}
+"""Every field of a node, as it is where nothing is known."""
 
 
 def facts_of(item: Item, index: int, failure: Failure | None, *, subagent: bool) -> dict[str, Any]:
     """Every field of the node of an item, payloads included; ids of parents and links are the caller's."""
-    span, reading = item.span, item.reading
-    kind = item.kind
-    inputs, outputs, incomplete = payloads_of(item)
-    model = _text(reading.model)
-    requested = _text(reading.requested_model)
-    calls = kind in ("llm", "embedding")
-    input_tokens = output_tokens = cached = written = reasoning = None
-    if kind in ("llm", "embedding", "agent"):
-        input_tokens, output_tokens, cached, written, reasoning = tokens_of(reading)
-    if kind == "agent":  # what an agent's span counts is the sum of its calls
-        more = {"summed.input_tokens": input_tokens, "summed.output_tokens": output_tokens}
-        input_tokens = output_tokens = cached = written = reasoning = None
-    elif calls and (reading.input_audio_tokens or reading.output_audio_tokens):
-        more = {
-            "input_audio_tokens": count(reading.input_audio_tokens),
-            "output_audio_tokens": count(reading.output_audio_tokens),
-        }
+    span, reading, kind = item.span, item.reading, item.kind
+    facts = _BLANK.copy()
+    facts["id"] = item.node_id
+    facts["index"] = index
+    facts["name"] = span.name
+    facts["parent_id"] = span.parent_id
+    facts["trace_id"] = span.trace_id
+    facts["started_at"] = moment(span.start_ns)
+    if span.end_ns:
+        facts["ended_at"] = moment(span.end_ns)
     else:
-        more = {}
+        facts["status"] = "in_progress"
+    if failure is not None:
+        facts["status"] = "failed"
+        facts["error"], facts["error_type"] = failure
+    facts["inputs"], facts["outputs"], incomplete = payloads_of(item)
+    facts["incomplete"] = reading.incomplete or _damage(span) or incomplete
+    name = reading.agent_name or (None if item.agent is None else item.agent.reading.agent_name)
+    facts["agent_name"] = name if isinstance(name, str) else None
+    more: dict[str, Any] = {}
+    if kind == "llm" or kind == "embedding":
+        more = _call_facts(facts, reading, kind)
+    elif kind == "tool":
+        facts["node_type"] = "tool_call"
+        facts["tool_name"] = _text(reading.tool_name)
+        facts["tool_call_id"] = _text(reading.tool_call_id)
+    elif kind == "agent":
+        if subagent:
+            facts["node_type"] = "subagent_call"
+        more = _summed(reading)
+    facts["attributes"] = _rest(item, more)
+    return facts
+
+
+def _call_facts(facts: dict[str, Any], reading: Reading, kind: Kind) -> dict[str, Any]:
+    """Set the fields of a model call; gives what belongs among its attributes."""
+    requested = _text(reading.requested_model)
+    model = _text(reading.model) or requested
+    facts["model"] = model
+    facts["requested_model"] = requested
+    facts["provider"] = provider_of(reading.provider, reading.system, model)
+    facts["response_id"] = _text(reading.response_id)
+    if kind == "llm":
+        facts["node_type"] = "llm_call"
+        facts["finish_reason"] = _finish_reason(reading.finish_reasons)
+    (
+        facts["input_tokens"],
+        facts["output_tokens"],
+        facts["cached_input_tokens"],
+        facts["cache_write_tokens"],
+        facts["reasoning_tokens"],
+    ) = tokens_of(reading)
+    facts["cost"] = money(reading.cost)
+    if not (reading.input_audio_tokens or reading.output_audio_tokens):
+        return {}
     return {
-        "id": item.node_id,
-        "index": index,
-        "node_type": "subagent_call" if subagent else _TYPES.get(kind, "span"),
-        "name": span.name,
-        "status": "failed" if failure else "in_progress" if span.end_ns == 0 else "completed",
-        "parent_id": span.parent_id,
-        "link_ids": (),
-        "trace_id": span.trace_id,
-        "started_at": moment(span.start_ns),
-        "ended_at": moment(span.end_ns) if span.end_ns else None,
-        "tool_name": _text(reading.tool_name) if kind == "tool" else None,
-        "tool_call_id": _text(reading.tool_call_id) if kind == "tool" else None,
-        "agent_name": agent_name(reading) or (None if item.agent is None else agent_name(item.agent.reading)),
-        "model": (model or requested) if calls else None,
-        "requested_model": requested if calls else None,
-        "provider": provider_of(reading.provider, reading.system, model or requested) if calls else None,
-        "response_id": _text(reading.response_id) if calls else None,
-        "finish_reason": _finish_reason(reading.finish_reasons) if kind == "llm" else None,
-        "input_tokens": input_tokens,
-        "output_tokens": output_tokens,
-        "cached_input_tokens": cached,
-        "cache_write_tokens": written,
-        "reasoning_tokens": reasoning,
-        "cost": money(reading.cost) if calls else None,
-        "cost_status": None,
-        "error": failure.text if failure else None,
-        "error_type": failure.type if failure else None,
-        "inferred": False,
-        "incomplete": reading.incomplete or _damage(span) or incomplete,
-        "inputs": inputs,
-        "outputs": outputs,
-        "attributes": _rest(item, more),
+        "input_audio_tokens": count(reading.input_audio_tokens),
+        "output_audio_tokens": count(reading.output_audio_tokens),
+    }
+
+
+def _summed(reading: Reading) -> dict[str, Any]:
+    """What an agent's span counts is the sum of its calls, and no count of its own."""
+    return {
+        "summed.input_tokens": count(reading.input_tokens),
+        "summed.output_tokens": count(reading.output_tokens),
     }
 
 
@@ -140,9 +190,9 @@ def _call_payloads(reading: Reading) -> tuple[Any, Any, str | None]:
     system = reading.system_instructions
     if system:
         inputs["system_instructions"] = _system_parts(system)
-    tools = undo_json(reading.tool_definitions)
-    if isinstance(tools, list) and tools:
-        inputs["tools"] = [undo_json(tool) for tool in tools]
+    tools = _tools(reading.tool_definitions)
+    if tools:
+        inputs["tools"] = tools
     if reading.parameters:
         inputs["parameters"] = reading.parameters
     missing = None if before and after else "not captured"
@@ -151,10 +201,27 @@ def _call_payloads(reading: Reading) -> tuple[Any, Any, str | None]:
     return inputs or None, {"messages": after} if after else None, missing
 
 
+_known_tools: dict[str, list[Any]] = {}
+
+
+def _tools(definitions: Any) -> list[Any]:
+    """The tools that a call was offered; the same text is decoded once: every call of a conversation repeats it."""
+    if not isinstance(definitions, str):
+        return [undo_json(tool) for tool in definitions] if isinstance(definitions, list) else []
+    known = _known_tools.get(definitions)
+    if known is None:
+        undone = undo_json(definitions)
+        known = [undo_json(tool) for tool in undone] if isinstance(undone, list) else []
+        if len(_known_tools) >= 256:
+            _known_tools.clear()
+        _known_tools[definitions] = known
+    return known
+
+
 def messages_before(reading: Reading) -> list[Message]:
     """What went into a call, normalised; done once."""
     if reading.messages_in is None:
-        reading.messages_in = messages_of(reading.input_messages)
+        reading.messages_in = history_of(reading.input_messages)
     return reading.messages_in
 
 

@@ -37,14 +37,12 @@ def failure_of(item: Item) -> Failure | None:
 def _own_failure(span: Span, reading: Reading) -> Failure | None:
     if reading.failed is False:
         return None
-    exception = _exception(span)
-    failed = (
-        reading.failed is True
-        or span.status_code == 2
-        or (span.status_code == 0 and (reading.error_type is not None or exception is not None or _http_error(span)))
-    )
-    if not failed:
-        return None
+    exception = _exception(span) if span.events else None
+    if not (reading.failed or span.status_code == 2):
+        if span.status_code != 0:
+            return None
+        if reading.error_type is None and exception is None and not _http_error(span):
+            return None
     exception = exception or {}
     text = (
         _words(reading.error)

@@ -6,6 +6,7 @@ reaches over all of it. Reading it back gives spans equal to the ones written.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -19,6 +20,7 @@ _LEVEL = 3
 _LONG = 256 * 1024
 """Bytes from which on the window is made long."""
 _MAX_SIZE = 4 * 1024**3
+_own = threading.local()
 
 
 def pack(spans: Iterable[Span], records: Iterable[LogRecord] = ()) -> bytes:
@@ -120,9 +122,12 @@ def _dumps(row: list[Any]) -> bytes:
 
 
 def _compressor(size: int) -> zstandard.ZstdCompressor:
-    # A new one each time: two threads in one compressor end the process with a segmentation fault.
+    # One for each thread: two threads in one compressor end the process with a segmentation fault.
     if size < _LONG:
-        return zstandard.ZstdCompressor(level=_LEVEL)
+        if not hasattr(_own, "short"):
+            _own.short = zstandard.ZstdCompressor(level=_LEVEL)
+        short: zstandard.ZstdCompressor = _own.short
+        return short
     window = min(27, max(18, size.bit_length()))
     parameters = zstandard.ZstdCompressionParameters.from_level(_LEVEL, window_log=window, enable_ldm=True)
     return zstandard.ZstdCompressor(compression_params=parameters)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from rejudge.otel.collecting import CollectingLater
 from rejudge.otel.containers import decode_document, otlp_protobuf, wire
 from rejudge.otel.layers import decompressed
 from rejudge.otel.paths import expand
@@ -153,11 +154,13 @@ def _read_json(reader: io.BufferedReader, source: _Source) -> Iterator[Batch]:
         complete = line.endswith(b"\n") or len(line) < DOCUMENT_LIMIT
         if complete:
             try:
-                document = parse_document(text)
+                with CollectingLater():
+                    document = parse_document(text)
+                    _decode(document, batch, source, line=number)
+                    del document
             except (ValueError, RecursionError) as error:
                 problem = _why_not_json(error)
             else:
-                _decode(document, batch, source, line=number)
                 offset += len(line)
                 if len(batch) >= BATCH:
                     yield batch

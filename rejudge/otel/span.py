@@ -62,6 +62,8 @@ class Span:
     """``otel`` for wire formats; ``langfuse``, ``phoenix``… for the exports of a product."""
     redacted: bool = False
     """True where a rule of the import took something out."""
+    shape: Any = field(default=None, init=False, repr=False, compare=False)
+    """How the conventions read it, once they have been asked."""
 
 
 @dataclass(slots=True)

@@ -15,7 +15,7 @@ import zstandard
 
 from rejudge.otel.grouping import Group
 from rejudge.otel.packing import Lines, read_lines
-from rejudge.otel.span import Batch, LogRecord, Span
+from rejudge.otel.span import Attributes, Batch, LogRecord, Span
 
 _BUCKETS: Final = 256
 _CHUNK: Final = 64 * 1024
@@ -58,7 +58,7 @@ class Spill:
         if self._file is None:
             self._batch.spans += batch.spans
             self._batch.logs += batch.logs
-            self._text += sum(map(_text_of, batch.spans)) + sum(map(_text_of, batch.logs))
+            self._text += _text_in(batch)
             if len(self._batch) <= self.limit and self._text <= _TEXT_LIMIT:
                 return
             batch, self._batch = self._batch, Batch()
@@ -128,8 +128,17 @@ class Spill:
         return read_lines(zstandard.ZstdDecompressor().decompress(self._file.read(size)).split(b"\n"))
 
 
-def _text_of(one: Span | LogRecord) -> int:
-    return 400 + sum(len(value) for value in one.attributes.values() if type(value) is str)
+def _text_in(batch: Batch) -> int:
+    """Characters of text in a batch, told from every eighth of its spans where there are many."""
+    step = 8 if len(batch.spans) > 100 else 1
+    attributes = [span.attributes for span in batch.spans[::step]] + [
+        record.attributes for record in batch.logs[::step]
+    ]
+    return step * sum(map(_characters, attributes))
+
+
+def _characters(attributes: Attributes) -> int:
+    return 400 + sum([len(value) for value in attributes.values() if type(value) is str])
 
 
 def _home_of(record: LogRecord) -> bytes:

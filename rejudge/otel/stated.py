@@ -23,7 +23,7 @@ def take_stated(resource: Attributes) -> dict[str, Any]:
 
 
 def _is_text(value: object) -> bool:
-    return isinstance(value, str) and bool(value)
+    return value is None or (isinstance(value, str) and bool(value))
 
 
 _FITS: Final[Mapping[str, Callable[[Any], bool]]] = {

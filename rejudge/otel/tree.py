@@ -35,6 +35,11 @@ class Item:
         """The agent that it runs under (for an agent itself: the one above)."""
         self.node_id = ""
 
+    def untie(self) -> None:
+        """Let go of all other items: without cycles, they are freed without the garbage collector."""
+        self.parent = self.merged_into = self.agent = None
+        self.children = []
+
 
 def distinct(spans: Iterable[Span]) -> dict[tuple[str, str], Span]:
     """Each span once: of repeated ones the one that ends last, then the one that says most."""

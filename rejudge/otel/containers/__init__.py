@@ -58,6 +58,8 @@ def decode_document(document: Any, batch: Batch, refuse: Refuse) -> str | None:
                 container.decode(document, batch, refuse)
             except RecursionError:
                 refuse(Malformed(f"this {container.name} document is nested too deep"))
+            except Exception as error:  # whatever hostile data makes a decoder stumble over costs this document only
+                refuse(Malformed(f"this {container.name} document cannot be read: {type(error).__name__}: {error}"))
             return container.name
     return None
 

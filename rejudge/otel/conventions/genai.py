@@ -129,11 +129,16 @@ def _read(span: Span, reading: Reading) -> None:
         _read_old_content(attributes, reading)
 
 
+_OLD_ANSWERS: Final = frozenset(
+    f"gen_ai.completion.0.{name}" for name in ("role", "content", "finish_reason", "tool_calls.0.name")
+)
+
+
 def _read_old_content(attributes: dict[str, Any], reading: Reading) -> None:
     """Content from before ``gen_ai.input.messages``: ``gen_ai.prompt.N.…``, or one blob."""
     if "gen_ai.prompt.0.role" in attributes or "gen_ai.prompt.0.content" in attributes:
         reading.offer(messages_in=numbered_messages(attributes, "gen_ai.prompt."))
-    if any(key.startswith("gen_ai.completion.0.") for key in attributes):
+    if not _OLD_ANSWERS.isdisjoint(attributes):
         reading.offer(messages_out=numbered_messages(attributes, "gen_ai.completion.", role="assistant"))
         if reading.finish_reasons is None:
             reading.finish_reasons = attributes.get("gen_ai.completion.0.finish_reason")

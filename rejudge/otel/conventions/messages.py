@@ -71,6 +71,8 @@ def message_of(item: Any, role: str = "user") -> Message:
         return _short_message(item, role)
     parts = item.get("parts")
     if type(parts) is list and "content" not in item:
+        if item.get("role") in _SETTLED_ROLES and _is_settled(item, parts):
+            return item
         said = item.get("role")
         message: Message = {
             "role": _ROLES.get(said, said) if isinstance(said, str) else role,
@@ -83,6 +85,30 @@ def message_of(item: Any, role: str = "user") -> Message:
             message["name"] = item["name"]
         return message
     return _message_of_content(_unwrapped(item), role)
+
+
+_SETTLED_ROLES: Final = frozenset({"user", "assistant", "tool", "system"})
+
+
+def _is_settled(item: dict[str, Any], parts: list[Any]) -> bool:
+    """True for a message that is in the schema already: most are, and each is repeated by every later call."""
+    for part in parts:
+        if type(part) is not dict:
+            return False
+        kind = part.get("type")
+        if kind == "text":
+            if type(part.get("content")) is not str:
+                return False
+        elif kind == "tool_call":
+            if type(part.get("arguments", "")) is str or "id" not in part:
+                return False
+        elif kind == "tool_call_response":
+            response = part.get("response", "{")
+            if type(response) is str and response[:1] in ("{", "[", '"'):
+                return False
+        else:
+            return False
+    return item.get("name", "") is not None and item.get("finish_reason", "") is not None
 
 
 def output_messages_of(value: Any) -> list[Message]:

@@ -36,6 +36,9 @@ _shapes: dict[tuple[str, ...], Shape] = {}
 
 def shape_of(span: Span) -> Shape:
     """The plan for a span."""
+    remembered: Shape | None = span.shape
+    if remembered is not None:
+        return remembered
     attributes = span.attributes
     # A span without attributes can only be told by its name.
     key = (span.scope, *attributes) if attributes else (span.scope, "", span.name)
@@ -44,6 +47,7 @@ def shape_of(span: Span) -> Shape:
         if len(_shapes) >= _LIMIT:
             _shapes.clear()
         shape = _shapes[key] = _plan(span.scope, frozenset(attributes or {span.name}), frozenset(attributes))
+    span.shape = shape
     return shape
 
 
