@@ -51,7 +51,7 @@ def cost(view: SessionView) -> Observation:
         _sum(amount for _, amount in priced),
         _sum(amount for node in roots if (amount := price_of(node)) is not None),
     ]
-    said = session_statements(view.session)
+    said = session_statements(view)
     whole = total is not None and all(_agree(total.amount, amount) for amount in said)
     found = _largest(total.amount if total else None, *said, *sums)
     words = (

@@ -21,7 +21,7 @@ from typing import Literal, TypeAlias
 
 from rejudge.evaluators.money import as_amount, exact_sum
 from rejudge.evaluators.prices import estimated_cost
-from rejudge.models import Node, Session, SessionView
+from rejudge.models import Node, SessionView
 
 Rule: TypeAlias = Literal["direct nodes", "root spans", "session", "model calls"]
 _PriceOf: TypeAlias = Callable[[Node], Decimal | None]
@@ -42,7 +42,7 @@ class Total:
 
 def session_total(view: SessionView) -> Total | None:
     """The session's cost by the rule; None where it has no total."""
-    said = session_statements(view.session)
+    said = session_statements(view)
     recorded = _total(view, recorded_cost, said[0] if said else None)
     if recorded is not None:
         return recorded
@@ -53,13 +53,16 @@ def session_total(view: SessionView) -> Total | None:
 
 def recorded_cost(node: Node) -> Decimal | None:
     """What the trace says a node cost, in US dollars."""
-    return None if node.cost_status == "estimated" else as_amount(node.cost)
+    return as_amount(node.cost) if node.cost_status in (None, "recorded") else None
 
 
 def known_cost(node: Node) -> Decimal | None:
-    """What a node cost: as recorded, else as estimated."""
-    amount = as_amount(node.cost)
-    return amount if amount is not None else estimated_cost(node)
+    """What a node cost: as recorded, else as estimated; a part of a price is none."""
+    if node.cost_status in (None, "recorded", "estimated"):
+        amount = as_amount(node.cost)
+        if amount is not None:
+            return amount
+    return estimated_cost(node)
 
 
 def split(view: SessionView) -> tuple[list[Node], list[Node]]:
@@ -68,15 +71,27 @@ def split(view: SessionView) -> tuple[list[Node], list[Node]]:
     direct: list[Node] = []
     roots: list[Node] = []
     for node in view.nodes:
+        if node.inferred:
+            continue  # asked for, not recorded: it can carry no cost
         is_root = node.node_type == "span" and node.parent_id not in recorded
         (roots if is_root else direct).append(node)
     return direct, roots
 
 
-def session_statements(session: Session) -> list[Decimal]:
-    """What the trace itself says the whole session cost: nothing, one amount, or two that may differ."""
-    said = [session.recorded_cost, session.cost if session.cost_status in (None, "recorded") else None]
+def session_statements(view: SessionView) -> list[Decimal]:
+    """What was said of the whole session's cost: nothing, one amount, or two that may differ.
+
+    An importer that says how it came by the session's cost (``cost_status``) has added up its nodes: where they carry
+    costs, that sum is no statement of its own, and may hold roots and children both.
+    """
+    own = view.session
+    stated = own.cost_status is None or (own.cost_status == "recorded" and not _any_priced(view))
+    said = [own.recorded_cost, own.cost if stated else None]
     return [amount for value in said if (amount := as_amount(value)) is not None]
+
+
+def _any_priced(view: SessionView) -> bool:
+    return any(recorded_cost(node) is not None for node in view.nodes)
 
 
 def _total(view: SessionView, price_of: _PriceOf, session_cost: Decimal | None) -> Total | None:

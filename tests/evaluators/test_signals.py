@@ -25,6 +25,11 @@ COSTS: dict[str, tuple[SessionView, str | None, str]] = {
         "3",
         "direct nodes",
     ),
+    "1 a call that was only asked for carries none": (
+        session(llm(cost="0.1"), tool("t", inferred=True), cost="7"),
+        "0.1",
+        "direct nodes",
+    ),
     "1 exact decimals": (session(llm(cost="0.1"), llm(cost="0.2")), "0.3", "direct nodes"),
     # Rule 2: the tool has no cost, so rule 1 fails; both roots have one: 0.4 + 0.5.
     "2 root spans": (
@@ -54,6 +59,7 @@ COSTS: dict[str, tuple[SessionView, str | None, str]] = {
     "5 nothing": (session(), None, ""),
     "5 a negative cost is none": (session(llm(cost="-1")), None, ""),
     "5 a partial sum is no total": (session(llm(), cost="0.1", cost_status="partial"), None, ""),
+    "5 a part of a price is none": (session(llm(cost="0.1", cost_status="partial")), None, ""),
     "5 an unknown model": (session(llm(**{**GPT, "model": "no-such-model"})), None, ""),
     "5 a known model without output tokens": (session(llm(**{**GPT, "output_tokens": None})), None, ""),
 }
