@@ -153,17 +153,15 @@ def spawn_detached(arguments: list[str], *, log: Path, folder: Path, environment
 
     The shell in between ends at once: the process is nobody's child, so its death leaves no zombie.
     """
-    with log.open("ab") as stream:
-        launched = subprocess.run(
-            ["/bin/sh", "-c", '"$@" </dev/null & echo $!', "rejudge", *arguments],
-            cwd=folder,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=stream,
-            start_new_session=True,
-            check=True,
-        )
+    launched = subprocess.run(
+        ["/bin/sh", "-c", '"$@" </dev/null >>"$0" 2>&1 & echo $!', str(log), *arguments],
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+        check=True,
+    )
     return int(launched.stdout)
 
 
@@ -190,9 +188,8 @@ def _start(chosen: Settings, *, say: Callable[[str], None]) -> Server:
 def _spawn_server(chosen: Settings, *, port: int, log: Path) -> int:
     # -P and the folder: a user's own email.py or flows/ in the current folder is nothing to the server.
     command = [sys.executable, "-P", "-m", "prefect", "server", "start", "--host", HOST, "--port", str(port)]
-    shell = ["/bin/sh", "-c", 'exec "$@" >>"$0" 2>&1', str(log), *command]
     environment = settings.environment_with(variables(chosen), without=_WITHHELD)
-    return spawn_detached(shell, log=log, folder=chosen.prefect_home, environment=environment)
+    return spawn_detached(command, log=log, folder=chosen.prefect_home, environment=environment)
 
 
 def _came_up(server: Server) -> bool:
