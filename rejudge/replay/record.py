@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import logging
 import threading
 from collections.abc import Callable
 from functools import wraps
 from types import TracebackType
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, Self, TypeAlias, TypeVar
 
 from opentelemetry import _logs, trace
 from opentelemetry import context as otel_context
@@ -26,6 +27,9 @@ from rejudge.replay.values import jsonable
 SAVE_SECONDS: Final = 20.0
 """How long an agent waits for a store that does not answer."""
 
+Ended: TypeAlias = tuple[Batch, str]
+"""What was heard of a run, and the external id of its session."""
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _log = logging.getLogger("rejudge")
@@ -34,7 +38,8 @@ _CURRENT: Final = "rejudge-recording"
 
 
 class record:
-    """Record a run of an agent as a session: a context manager, and a decorator for functions and coroutines.
+    """Record a run of an agent as a session: a context manager (``async with`` too), and a decorator for functions
+    and coroutines.
 
     Whatever writes OpenTelemetry spans meanwhile (an instrumentation, `rejudge.tool`, an adapter) is in the session.
     Recording never breaks the agent: where it cannot be stored, one line is logged, and that is all. In a replay it
@@ -44,7 +49,7 @@ class record:
         agent: The agent's name.
         inputs: What the run is started with; by default what a decorated function is called with (its only argument,
             or its arguments by name), else the first words of the user.
-        session: The conversation's id, where a session is made of several runs.
+        session: The conversation's id, where a session is made of several runs, one after the other.
         tag: One tag or several.
         save: What to do with the recording instead of storing it.
 
@@ -80,7 +85,7 @@ class record:
 
             @wraps(function)
             async def recorded_coroutine(*args: Any, **kwargs: Any) -> Any:
-                with self._for_call(function, args, kwargs) as run:
+                async with self._for_call(function, args, kwargs) as run:
                     run.outputs = await function(*args, **kwargs)
                 return run.outputs
 
@@ -104,36 +109,51 @@ class record:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace_back: TracebackType | None
     ) -> None:
+        self._keep(self._ended(error))
+
+    async def __aenter__(self) -> Self:
+        return self.__enter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace_back: TracebackType | None
+    ) -> None:
+        ended = self._ended(error)
+        if ended is not None:
+            await asyncio.to_thread(self._keep, ended)  # a store takes its time, and an event loop has none
+
+    def _ended(self, error: BaseException | None) -> Ended | None:
+        """End the run's span; what was heard of the run, None where nothing is recorded here."""
         run, self._run = self._run, None
-        if run is None:
-            self._end_root(error)
+        root, self._root = self._root, None
+        try:
+            if root is not None:
+                root.end(self.outputs, error)
+            return (run.end(self.outputs, error), self._session or run.trace_id) if run is not None else None
+        except Exception as failure:  # recording never breaks the agent
+            self._give_up(failure)
+            return None
+
+    def _keep(self, ended: Ended | None) -> None:
+        if ended is None:
             return
         try:
-            batch = run.end(self.outputs, error)
-            self.saved = _bounded(lambda: self._store(batch, run.trace_id))
+            self.saved = _bounded(lambda: self._store(*ended))
         except Exception as failure:  # recording never breaks the agent
-            _log.warning("rejudge: this run of %r is not recorded: %s", self.agent, _first_line(failure))
+            self._give_up(failure)
 
-    def _end_root(self, error: BaseException | None) -> None:
-        root, self._root = self._root, None
-        if root is not None:
-            root.end(self.outputs, error)
+    def _give_up(self, failure: Exception) -> None:
+        _log.warning("rejudge: this run of %r is not recorded: %s", self.agent, _first_line(failure))
 
     def _for_call(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> record:
         inputs = _inputs_of(function, args, kwargs) if self._inputs is _NOTHING else self._inputs
         return record(self.agent, inputs=inputs, session=self._session, tag=self._tag, save=self._save)
 
-    def _store(self, batch: Batch, trace_id: str) -> Any:
-        from rejudge.otel.run import assemble_run
+    def _store(self, batch: Batch, external_id: str) -> Any:
+        from rejudge.replay.storing import recording_of, store_run
 
-        recording = assemble_run(batch, source="rejudge", external_id=self._session or trace_id)
-        if recording is None:
-            return None
         if self._save is not None:
-            return self._save(recording)
-        import rejudge
-
-        return rejudge.open().sessions.save(recording, agent=self.agent, origin="recorded", tag=self._tag)
+            return self._save(recording_of(batch, external_id))
+        return store_run(batch, agent=self.agent, external_id=external_id, tag=self._tag)
 
 
 class _Root:

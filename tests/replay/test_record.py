@@ -6,6 +6,8 @@ import asyncio
 import logging
 import threading
 import time
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -149,6 +151,64 @@ def test_a_store_that_hangs_costs_some_seconds(
         pass
     assert time.monotonic() - started < 1
     assert "did not answer" in caplog.text
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[rejudge.Store]:
+    """The store of the current folder, which is a new one."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("REJUDGE_DATABASE_URL", raising=False)
+    with rejudge.open() as opened:
+        yield opened
+
+
+def test_a_run_is_stored_where_the_commands_look_for_it(store: rejudge.Store) -> None:
+    with rejudge.record("support", inputs="A1", tag="monday") as run:
+        run.outputs = look("A1")
+    [session] = store.sessions.list(tag="monday")
+    assert (session.agent, session.origin, session.inputs, session.outputs) == (
+        "support",
+        "recorded",
+        "A1",
+        {"order": "A1"},
+    )
+    assert run.saved.session_id == session.id
+
+
+def test_the_turns_of_a_conversation_are_one_session(store: rejudge.Store) -> None:
+    for order in ("A1", "B2", "C3"):
+        with rejudge.record("support", inputs=order, session="conversation-7") as run:
+            run.outputs = look(order)
+    [session] = store.sessions.list()
+    view = store.sessions.get(session.id)
+    assert session.external_id == "conversation-7" and session.tool_call_count == 3
+    assert [node.inputs["order"] for node in view.tool_calls] == ["A1", "B2", "C3"]
+    assert (session.inputs, session.outputs) == ("A1", {"order": "C3"})
+
+
+def test_a_coroutine_is_stored_without_holding_up_the_loop(store: rejudge.Store) -> None:
+    ticks = 0
+
+    async def tick() -> None:
+        nonlocal ticks
+        while True:
+            await asyncio.sleep(0.001)
+            ticks += 1
+
+    def slow(recording: Any) -> None:
+        time.sleep(0.3)
+
+    @rejudge.record("support", save=slow)
+    async def run(order: str) -> Any:
+        return look(order)
+
+    async def main() -> None:
+        ticking = asyncio.create_task(tick())
+        await run("A1")
+        ticking.cancel()
+
+    asyncio.run(main())
+    assert ticks > 50
 
 
 def test_in_a_replay_nothing_is_recorded_twice() -> None:
