@@ -19,5 +19,3 @@ class Recording:
     """The spans and log records themselves, in the otel room's own compressed form; empty where nothing was kept."""
     replaces: tuple[str, ...] = ()
     """Ids of stored sessions whose traces this one holds; those of another identity are to be removed."""
-    replaces: tuple[str, ...] = ()
-    """Ids of stored sessions whose spans are now part of this one."""

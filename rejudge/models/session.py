@@ -16,6 +16,8 @@ Status: TypeAlias = Literal["completed", "failed", "in_progress", "timed_out", "
 Origin: TypeAlias = Literal["imported", "recorded", "replay"]
 CostStatus: TypeAlias = Literal["recorded", "estimated", "partial", "unpriced"]
 Payloads: TypeAlias = Mapping[str, Any]
+PayloadBlobs: TypeAlias = tuple[bytes | None, bytes | None]
+"""The JSON of ``[inputs, outputs]`` and of ``attributes``, as a store keeps them; None where there is nothing."""
 
 TERMINAL: frozenset[str] = frozenset({"completed", "failed"})
 """The statuses of a session that has ended on its own."""
@@ -30,21 +32,42 @@ class Recorded(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
     lazy_fields: ClassVar[frozenset[str]] = frozenset()
     _load: Callable[[], Payloads] | None = PrivateAttr(default=None)
+    _blobs: PayloadBlobs | None = PrivateAttr(default=None)
 
     @classmethod
-    def from_facts(cls, facts: dict[str, Any], load: Callable[[], Payloads] | None = None) -> Self:
+    def from_facts(
+        cls,
+        facts: dict[str, Any],
+        load: Callable[[], Payloads] | None = None,
+        *,
+        blobs: PayloadBlobs | None = None,
+    ) -> Self:
         """A record straight from trusted facts, without validation (an eighth of its cost).
 
         Args:
             facts: Every field but the lazy ones, in its own type. Taken over, not copied.
             load: Gives the lazy fields by name; called at most once, on first touch.
+            blobs: The JSON of the lazy fields, where whoever made the record has written it already.
         """
         record = cls.__new__(cls)
         object.__setattr__(record, "__dict__", facts)
         object.__setattr__(record, "__pydantic_fields_set__", set())
         object.__setattr__(record, "__pydantic_extra__", None)
-        object.__setattr__(record, "__pydantic_private__", {"_load": load})
+        object.__setattr__(record, "__pydantic_private__", {"_load": load, "_blobs": blobs})
         return record
+
+    @property
+    def blobs(self) -> PayloadBlobs | None:
+        """The JSON of its payloads, where it is at hand: a store need not write it again."""
+        private = self.__pydantic_private__ or {}
+        return private.get("_blobs")
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """See `pydantic.BaseModel.model_copy`. The JSON at hand stays behind: a copy may say something else."""
+        copy = super().model_copy(update=update, deep=deep)
+        if copy.__pydantic_private__ is not None:
+            copy.__pydantic_private__["_blobs"] = None
+        return copy
 
     def pristine(self) -> Self:
         """The same record with its payloads not yet decoded: what one reader did to it stays with that reader."""
@@ -208,9 +231,7 @@ class SessionView:
 
     __slots__ = ("baseline", "nodes", "session")
 
-    def __init__(
-        self, session: Session, nodes: Sequence[Node] = (), *, baseline: Session | None = None
-    ) -> None:
+    def __init__(self, session: Session, nodes: Sequence[Node] = (), *, baseline: Session | None = None) -> None:
         object.__setattr__(self, "session", session)
         object.__setattr__(self, "nodes", tuple(nodes))
         object.__setattr__(self, "baseline", baseline)
@@ -228,9 +249,7 @@ class SessionView:
     def pristine(self) -> SessionView:
         """The same session for the next reader, untouched by what this one did to its payloads."""
         baseline = self.baseline.pristine() if self.baseline is not None else None
-        return SessionView(
-            self.session.pristine(), [node.pristine() for node in self.nodes], baseline=baseline
-        )
+        return SessionView(self.session.pristine(), [node.pristine() for node in self.nodes], baseline=baseline)
 
     @property
     def llm_calls(self) -> tuple[Node, ...]:

@@ -10,7 +10,7 @@ from rejudge.models.session import Session, SessionView
 from rejudge.otel.collecting import CollectingLater
 from rejudge.otel.conventions import CONVENTIONS
 from rejudge.otel.costs import price
-from rejudge.otel.digest import digest_of_session
+from rejudge.otel.digest import sealed
 from rejudge.otel.facts import facts_of, node_of
 from rejudge.otel.failures import Failure, failure_of
 from rejudge.otel.grouping import Group
@@ -40,10 +40,10 @@ def _assemble(group: Group, options: Options) -> Recording | None:
     failures = {id(item): failure for item in items if (failure := failure_of(item)) is not None}
     nodes = _nodes(items, failures)
     facts = session_facts(items, nodes, failures, records, source=group.source, external_id=group.external_id)
-    facts["digest"] = digest_of_session(facts, nodes)
+    facts["digest"], blobs = sealed(facts, nodes)
     if options.price:
         price(facts, nodes)
-    view = SessionView(Session.from_facts(facts), [node_of(node) for node in nodes])
+    view = SessionView(Session.from_facts(facts), list(map(node_of, nodes, blobs)))
     spans = [item.span for item in items] if group.spans else ()
     for item in items:
         item.untie()

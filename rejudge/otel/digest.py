@@ -1,16 +1,21 @@
-"""The session digest: SHA-256 over a canonical form that does not depend on order of arrival or on prices."""
+"""The session digest: SHA-256 over a canonical form that does not depend on order of arrival or on prices.
+
+The form is one line for the session and two for each node: its facts in a fixed order, and the JSON of its payloads.
+That JSON is handed back too, for a store keeps the same.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
+from rejudge.models.session import Node, PayloadBlobs
 from rejudge.otel.text import clean_value
 
-_LEFT_OUT = ("cost_status",)
+_FACTS: Final = tuple(sorted(set(Node.model_fields) - Node.lazy_fields - {"cost_status"}))
 
 
 def digest_of_session(session: dict[str, Any], nodes: list[dict[str, Any]]) -> str:
@@ -18,23 +23,55 @@ def digest_of_session(session: dict[str, Any], nodes: list[dict[str, Any]]) -> s
 
     Called before anything is estimated: a digest changes with what was recorded, never with a price list.
     """
+    return sealed(session, nodes)[0]
+
+
+def sealed(session: dict[str, Any], nodes: list[dict[str, Any]]) -> tuple[str, list[PayloadBlobs]]:
+    """The digest of a session, and the JSON of its nodes' payloads.
+
+    What no row may hold (nested too deep, a lone surrogate, an endless integer) is cleaned in the facts themselves.
+    """
     digest = hashlib.sha256()
     digest.update(_canonical(session))
+    blobs = []
     for facts in nodes:
+        blob = _blobs_of(facts)
+        blobs.append(blob)
         digest.update(b"\n")
-        digest.update(_canonical(facts))
-    return digest.hexdigest()
+        digest.update(_dumps([facts[name] for name in _FACTS]))
+        digest.update(b"\n")
+        digest.update(blob[0] or b"")
+        digest.update(blob[1] or b"")
+    return digest.hexdigest(), blobs
 
 
-def _canonical(facts: dict[str, Any]) -> bytes:
+def _blobs_of(facts: dict[str, Any]) -> PayloadBlobs:
+    inputs, outputs, attributes = facts["inputs"], facts["outputs"], facts["attributes"]
     try:
-        return orjson.dumps(facts, default=_plain, option=orjson.OPT_SORT_KEYS)
+        return (
+            None if inputs is None and outputs is None else orjson.dumps([inputs, outputs]),
+            orjson.dumps(attributes) if attributes else None,
+        )
     except TypeError:
-        # Something no row may hold: nested too deep, a lone surrogate, an endless integer.
-        for name in ("inputs", "outputs", "attributes", "metadata"):
-            if name in facts:
-                facts[name] = clean_value(facts[name])
-        return orjson.dumps(facts, default=str, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
+        for name in ("inputs", "outputs", "attributes"):
+            facts[name] = clean_value(facts[name])
+        return _blobs_of(facts)
+
+
+def _canonical(session: dict[str, Any]) -> bytes:
+    try:
+        return orjson.dumps(session, default=_plain, option=orjson.OPT_SORT_KEYS)
+    except TypeError:
+        for name in ("inputs", "outputs", "metadata"):
+            session[name] = clean_value(session[name])
+        return orjson.dumps(session, default=str, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
+
+
+def _dumps(facts: list[Any]) -> bytes:
+    try:
+        return orjson.dumps(facts, default=_plain)
+    except TypeError:
+        return orjson.dumps(clean_value(facts), default=str)
 
 
 def _plain(value: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from rejudge.models.session import Node
+from rejudge.models.session import Node, PayloadBlobs
 from rejudge.otel.conventions.histories import history_of
 from rejudge.otel.conventions.messages import Message, output_messages_of
 from rejudge.otel.conventions.parts import parts_of
@@ -133,9 +133,9 @@ def _damage(span: Span) -> str | None:
     return "redacted" if span.redacted else "truncated" if span.truncated else None
 
 
-def node_of(facts: dict[str, Any]) -> Node:
-    """The node of some facts, unchecked."""
-    return Node.from_facts(facts)
+def node_of(facts: dict[str, Any], blobs: PayloadBlobs | None = None) -> Node:
+    """The node of some facts, unchecked, with the JSON of its payloads where it is at hand."""
+    return Node.from_facts(facts, blobs=blobs)
 
 
 def tokens_of(reading: Reading) -> tuple[int | None, int | None, int | None, int | None, int | None]:

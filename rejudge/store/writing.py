@@ -14,7 +14,7 @@ from sqlalchemy import Connection, delete, select, update
 
 from rejudge.models.packs import Pack, PackWriter
 from rejudge.models.recording import Recording
-from rejudge.models.session import Node, Session
+from rejudge.models.session import Node, PayloadBlobs, Session
 from rejudge.store.agents import agent_id_for
 from rejudge.store.bulk import insert_rows
 from rejudge.store.engine import Database
@@ -215,11 +215,19 @@ def _node_row(session_id: str, position: int, node: Node, packs: PackWriter) -> 
     row["position"] = position
     links = facts.get("link_ids")
     row["link_ids"] = list(links) if links else None
+    payload, attributes = node.blobs or _blobs_of(node)
+    row["payload_ref"] = packs.add(payload) if payload is not None else None
+    row["attributes_ref"] = packs.add(attributes) if attributes is not None else None
+    return row
+
+
+def _blobs_of(node: Node) -> PayloadBlobs:
     inputs, outputs, attributes = node.inputs, node.outputs, node.attributes
     has_payload = inputs is not None or outputs is not None
-    row["payload_ref"] = packs.add(orjson.dumps([inputs, outputs])) if has_payload else None
-    row["attributes_ref"] = packs.add(orjson.dumps(attributes)) if attributes else None
-    return row
+    return (
+        orjson.dumps([inputs, outputs]) if has_payload else None,
+        orjson.dumps(attributes) if attributes else None,
+    )
 
 
 def read_packs(connection: Connection, session_id: str) -> list[Pack]:
