@@ -1,0 +1,81 @@
+"""The TypeScript example: recorded, replayed from the tape, and forked, with nothing but fetch in it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rejudge.models.override import Override
+from rejudge.models.policy import HistoryPolicy, PolicySet
+from rejudge.models.session import SessionView
+from rejudge.replay import agent_spec, replay_session
+from tests.model_server import ModelServer, Request, calls, says
+
+from .build import LIVE, session, view_of
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "typescript"
+
+
+def runner() -> str | None:
+    """How TypeScript is run here: by tsx, or by a Node.js that strips types itself (22.18 and later)."""
+    if shutil.which("tsx"):
+        return "tsx"
+    node = shutil.which("node")
+    if node is None:
+        return None
+    version = subprocess.run([node, "--version"], capture_output=True, text=True, check=True).stdout
+    major, minor = (int(part) for part in version.strip().lstrip("v").split(".")[:2])
+    return "node" if (major, minor) >= (22, 18) else None
+
+
+pytestmark = pytest.mark.skipif(runner() is None, reason="needs tsx, or Node.js 22.18")
+
+
+def script(request: Request) -> Any:
+    if any(message["role"] == "tool" for message in request.messages):
+        return says(f"It was delivered, says {request.body['model']}.")
+    return calls("lookup_order", {"order_id": "HG-1001"})
+
+
+@pytest.fixture
+def server() -> Iterator[ModelServer]:
+    with ModelServer(script) as made:
+        yield made
+
+
+@pytest.fixture
+def recorded(server: ModelServer) -> tuple[Any, dict[str, str], SessionView]:
+    """The example's spec and variables, and a live run of it."""
+    spec = agent_spec(command=f"{runner()} agent.ts", folder=EXAMPLE, limits={"timeout_seconds": 60})
+    variables = {"OPENAI_BASE_URL": server.base_url}
+    result = replay_session(session(inputs="Where is HG-1001?"), spec, policies=LIVE, environment=variables)
+    assert result.status == "completed", (result.reason, result.output)
+    return spec, variables, view_of(result)
+
+
+def test_its_spans_are_its_session(recorded: Any) -> None:
+    spec, _, view = recorded
+    assert spec.sources == ("agent.ts",)
+    assert view.session.tool_names == ("lookup_order",) and view.session.llm_call_count == 2
+    assert view.session.outputs == "It was delivered, says desk-large."
+
+
+def test_it_replays_from_the_tape_without_a_model(recorded: Any, server: ModelServer) -> None:
+    spec, variables, view = recorded
+    asked = len(server.requests)
+    taped = PolicySet(models_default=HistoryPolicy())
+    result = replay_session(view, spec, policies=taped, environment=variables)
+    assert (result.status, result.divergence, result.fidelity.ratio) == ("completed", None, 1.0), result.output
+    assert len(server.requests) == asked
+
+
+def test_it_forks(recorded: Any, server: ModelServer) -> None:
+    spec, variables, view = recorded
+    result = replay_session(view, spec, override=Override(model="desk-small"), environment=variables)
+    assert result.outputs == "It was delivered, says desk-small." and result.applied == ("model",)
+    assert result.divergence is not None and result.divergence.kind == "arguments"
