@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import queue
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from prefect.client.schemas.objects import State
@@ -52,22 +53,35 @@ def score_in_chunks(at: Work) -> None:
 def score_once_more(at: Work) -> int:
     """Try again, each in a task run of its own, what failed in a way that another time may not.
 
+    In waves: where a whole wave comes to nothing, its backend is down, and the rest is left for another day.
+
     Returns:
-        How many retryable failures were not tried again because there were too many.
+        How many retryable failures were not tried again.
     """
     chosen, left_over = _worth_another_try(at)
-    if around().stop.is_set():
-        return len(chosen) + left_over
+    for judge in sorted({one.judge for one in chosen}):
+        theirs = [one for one in chosen if one.judge == judge]
+        while theirs and not around().stop.is_set():
+            wave, theirs = theirs[: policy.ESCALATION_WAVE], theirs[policy.ESCALATION_WAVE :]
+            if not _try_again(at, wave):
+                break
+        left_over += len(theirs)
+    return left_over
+
+
+def _try_again(at: Work, wave: Sequence[Unscored]) -> bool:
+    """Whether any of these could be settled."""
     futures = []
-    for one in chosen:
+    for one in wave:
         title = f"again: {at.batch.judges[one.judge].requested.reference} on session {one.session_id}"
         around().tally.add()
         whole: Any = opaque(one)  # not searched for futures
         futures.append((one, score_again.submit(title, whole)))
+    settled = False
     for one, future in futures:
         future.wait()
-        _settle(at, one, future.state)
-    return left_over
+        settled |= _settle(at, one, future.state)
+    return settled
 
 
 def _may_begin(pacer: Pacer, running: Counter[bool], workers: int) -> bool:
@@ -117,9 +131,11 @@ def _worth_another_try(at: Work) -> tuple[list[Unscored], int]:
     return chosen, len(retryable) - len(chosen)
 
 
-def _settle(at: Work, one: Unscored, state: State[Any]) -> None:
+def _settle(at: Work, one: Unscored, state: State[Any]) -> bool:
+    """Count how one that was tried again ended; whether it is settled."""
     result = state.result(raise_on_failure=False)
     if isinstance(result, str):
         at.tally.settle(one, result, one.error)
     elif isinstance(result, StillUnscored):
         at.tally.settle(one, result.status, result.error)
+    return isinstance(result, str)

@@ -21,6 +21,8 @@ ESCALATIONS_MAX: Final = 200
 """Scorings of one evaluator that get a task run of their own: when a backend is down, all of them fail."""
 ESCALATIONS_IN_ALL: Final = 600
 """Escalated scorings of one flow run, whatever the number of evaluators."""
+ESCALATION_WAVE: Final = 16
+"""Escalated scorings of one evaluator at once; where none of a wave comes right, the rest is not tried."""
 THREADS: Final = 16
 """Threads of a flow's task runner: a task run that waits out its delay holds one."""
 CHUNK_RETRIES: Final = 2
@@ -31,9 +33,9 @@ REPLAY_TASK_RUNS_MAX: Final = 1_000
 """Task runs that an experiment run's replays are spread over."""
 RETRIES: Final = 3
 """Attempts after the first at one escalated scoring, for what may work another time."""
-RETRY_BASE_SECONDS: Final = 1.0
+RETRY_BASE_SECONDS: Final = 0.5
 """The first delay."""
-RETRY_DELAYS: Final = (2.0, 4.0, 8.0)
+RETRY_DELAYS: Final = (1.0, 2.0, 4.0)
 """The delays after it, each twice the one before."""
 RETRY_DELAY_MAX: Final = 60.0
 """Seconds between two attempts at most, whatever the backend asked for."""

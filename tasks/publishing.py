@@ -91,7 +91,7 @@ def _markdown(report: BatchReport) -> str:
             ],
         )
     if report.not_tried_again:
-        lines += ["", f"{report.not_tried_again} failures were too many to try again now: run it again."]
+        lines += ["", f"{report.not_tried_again} that may yet work were not tried again now: run it again later."]
     lines += ["", *(markdown(why, limit=_CELL) for why in report.lost[:10])]
     return "\n".join(lines)
 

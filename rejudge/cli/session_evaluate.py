@@ -92,16 +92,20 @@ def _show(output: Output, report: BatchReport) -> None:
     if len(report.unscored) > _UNSCORED_SHOWN:
         output.note("and more; --json lists them")
     if report.not_tried_again:
-        output.note(f"{report.not_tried_again:,} failures were too many to try again now; run it again")
+        output.note(f"{report.not_tried_again:,} that may yet work were not tried again now; run it again later")
     for why in report.lost:
         output.note(f"a part was not stored: {why}")
 
 
 def _hand_over(output: Output, request: EvaluationRequest) -> int:
+    from rejudge.tasks.judges import find_judges, pinned
     from rejudge.tasks.serving import hand_over
 
     with opened() as store:
-        store.sessions.select(request.selection)  # an empty match is refused here, not in a run nobody watches
-    run = hand_over("evaluate-sessions", request)
+        # What can be refused is refused here, not in a run that nobody watches; latest is resolved now.
+        store.sessions.select(request.selection)
+        judges = find_judges(store.database, request.evaluators)
+    pinned_down = request.model_copy(update={"evaluators": pinned(request.evaluators, judges)})
+    run = hand_over("evaluate-sessions", pinned_down)
     output.result({"flow_run_id": run.id, "url": run.url}, f"handed over: {run.url}")
     return 0
