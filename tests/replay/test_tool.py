@@ -246,6 +246,16 @@ def test_a_recorded_failure_is_raised_as_its_class_where_that_is_loaded(
     assert type(caught.value) is raised
 
 
+def test_a_class_before_the_recorded_text_is_the_sdks_and_not_the_errors() -> None:
+    @rejudge.tool
+    def look() -> int:
+        raise AssertionError("the body must not run")
+
+    failed = tool("look", {}, None, status="failed", error="ValueError: no such order", error_type="ValueError")
+    with replaying(session(failed)), pytest.raises(ValueError, match=r"\Ano such order\Z"):
+        look()
+
+
 def test_no_recorded_name_makes_anything_be_imported() -> None:
     import sys
 
