@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from rejudge import adapters
     from rejudge.api import Store, open
     from rejudge.errors import EvaluationError, MissingInput, NotSupported
     from rejudge.models.evaluation import EvaluationResult
@@ -40,6 +41,7 @@ __all__ = [
     "SessionView",
     "Store",
     "__version__",
+    "adapters",
     "open",
     "record",
     "tool",
@@ -47,6 +49,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "adapters":
+        return importlib.import_module("rejudge.adapters")
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -3,8 +3,9 @@
     with ModelServer([status(429, retry_after=1), says('{"answer": true}')]) as server:
         client = OpenAI(base_url=server.base_url, api_key="test")
 
-Chat completions (plain and streamed), responses (plain) and the list of models. What it answers is a script: a list,
-one reply a request, the last one for ever; or a function of the request. `requests` logs all that came, with times.
+Chat completions, responses and Anthropic's messages (plain and streamed), and the list of models. What it answers is
+a script: a list, one reply a request, the last one for ever; or a function of the request. `requests` logs all that
+came, with times.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Reply:
 
     content: str | None = None
     tool_calls: Sequence[Mapping[str, Any]] = ()
-    """``{"name": …, "arguments": {…}}`` each."""
+    """``{"name": …, "arguments": {…}}`` each, with an ``id`` or without."""
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
     raw: bytes | None = None
@@ -106,6 +107,7 @@ def cut_off(content: str = "half of it") -> Reply:
 
 
 Script = Callable[[Request], Reply] | Sequence[Reply]
+Events = Callable[[dict[str, Any]], Iterator[dict[str, Any]]]
 
 
 class ModelServer:
@@ -173,6 +175,7 @@ class ModelServer:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True  # headers and body are written apart: 40 ms each otherwise
 
             def do_GET(self) -> None:
                 body = {"object": "list", "data": [{"id": "gpt-4o-mini", "object": "model", "owned_by": "tests"}]}
@@ -194,11 +197,20 @@ class ModelServer:
                 if reply.raw is not None:
                     self._send(reply, reply.raw, "application/json")
                 elif self.path.endswith("/responses"):
-                    self._send(reply, json.dumps(_response(request, reply)).encode(), "application/json")
+                    self._answer(request, reply, _response(request, reply), _response_events)
+                elif self.path.endswith("/messages"):
+                    self._answer(request, reply, _message(request, reply), _message_events)
                 elif isinstance(body, dict) and body.get("stream"):
                     self._send(reply, b"".join(_events(request, reply)), "text/event-stream")
                 else:
                     self._send(reply, json.dumps(_completion(request, reply)).encode(), "application/json")
+
+            def _answer(self, request: Request, reply: Reply, answer: dict[str, Any], events: Events) -> None:
+                if (request.body or {}).get("stream"):
+                    lines = [f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events(answer)]
+                    self._send(reply, "".join(lines).encode(), "text/event-stream")
+                else:
+                    self._send(reply, json.dumps(answer).encode(), "application/json")
 
             def _send(self, reply: Reply, body: bytes, kind: str) -> None:
                 body = body or reply.raw or b""
@@ -228,7 +240,7 @@ def _model(request: Request, reply: Reply) -> str:
 def _tool_calls(reply: Reply) -> list[dict[str, Any]]:
     return [
         {
-            "id": f"call_{number}",
+            "id": call.get("id", f"call_{number}"),
             "type": "function",
             "function": {"name": call["name"], "arguments": json.dumps(call["arguments"])},
         }
@@ -294,7 +306,7 @@ def _response(request: Request, reply: Reply) -> dict[str, Any]:
             {
                 "type": "function_call",
                 "id": f"fc_{number}",
-                "call_id": f"call_{number}",
+                "call_id": call.get("id", f"call_{number}"),
                 "name": call["name"],
                 "arguments": json.dumps(call["arguments"]),
                 "status": "completed",
@@ -319,3 +331,79 @@ def _response(request: Request, reply: Reply) -> dict[str, Any]:
             "output_tokens_details": {"reasoning_tokens": 0},
         },
     }
+
+
+def _response_events(response: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """A response as it is streamed, texts and arguments in pieces."""
+    numbers = iter(range(1_000_000))
+
+    def event(kind: str, **more: Any) -> dict[str, Any]:
+        return {"type": f"response.{kind}", "sequence_number": next(numbers), **more}
+
+    opened = {**response, "status": "in_progress", "output": [], "usage": None}
+    yield event("created", response=opened)
+    for index, item in enumerate(response["output"]):
+        place = {"output_index": index, "item_id": item["id"]}
+        if item["type"] == "message":
+            [part] = item["content"]
+            place["content_index"] = 0
+            yield event(
+                "output_item.added", output_index=index, item={**item, "content": [], "status": "in_progress"}
+            )
+            yield event("content_part.added", **place, part={**part, "text": ""})
+            for piece in re.findall(r"\s*\S+|\s+", part["text"]):
+                yield event("output_text.delta", **place, delta=piece, logprobs=[])
+            yield event("output_text.done", **place, text=part["text"], logprobs=[])
+            yield event("content_part.done", **place, part=part)
+        else:
+            arguments = item["arguments"]
+            yield event("output_item.added", output_index=index, item={**item, "arguments": ""})
+            for piece in (arguments[:4], arguments[4:]):
+                yield event("function_call_arguments.delta", **place, delta=piece)
+            yield event("function_call_arguments.done", **place, name=item["name"], arguments=arguments)
+        yield event("output_item.done", output_index=index, item=item)
+    yield event("completed", response=response)
+
+
+def _message(request: Request, reply: Reply) -> dict[str, Any]:
+    """A reply as Anthropic's messages say it."""
+    content: list[dict[str, Any]] = [{"type": "text", "text": reply.content}] if reply.content is not None else []
+    content += [
+        {
+            "type": "tool_use",
+            "id": call.get("id", f"toolu_{number}"),
+            "name": call["name"],
+            "input": call["arguments"],
+        }
+        for number, call in enumerate(reply.tool_calls)
+    ]
+    usage = _usage(reply) or {}
+    return {
+        "id": "msg_test",
+        "type": "message",
+        "role": "assistant",
+        "model": _model(request, reply),
+        "content": content,
+        "stop_reason": "tool_use" if reply.tool_calls else "end_turn",
+        "stop_sequence": None,
+        "usage": {"input_tokens": usage.get("prompt_tokens", 0), "output_tokens": usage.get("completion_tokens", 0)},
+    }
+
+
+def _message_events(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """A message as it is streamed, texts and inputs in pieces."""
+    yield {"type": "message_start", "message": {**message, "content": [], "stop_reason": None}}
+    for index, block in enumerate(message["content"]):
+        if block["type"] == "text":
+            empty = {**block, "text": ""}
+            deltas = [{"type": "text_delta", "text": piece} for piece in re.findall(r"\s*\S+|\s+", block["text"])]
+        else:
+            empty, text = {**block, "input": {}}, json.dumps(block["input"])
+            deltas = [{"type": "input_json_delta", "partial_json": piece} for piece in (text[:4], text[4:])]
+        yield {"type": "content_block_start", "index": index, "content_block": empty}
+        for delta in deltas:
+            yield {"type": "content_block_delta", "index": index, "delta": delta}
+        yield {"type": "content_block_stop", "index": index}
+    ended = {"stop_reason": message["stop_reason"], "stop_sequence": None}
+    yield {"type": "message_delta", "delta": ended, "usage": {"output_tokens": message["usage"]["output_tokens"]}}
+    yield {"type": "message_stop"}

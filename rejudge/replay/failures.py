@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
+import re
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from rejudge.errors import RecordedToolError
 
@@ -23,9 +25,36 @@ def recorded_failure(
         recorded_type: ``package.module.Class``, or a bare class name.
         function: The tool; a bare name is looked up among the builtins, then in its module.
     """
+    message = plain_message(recorded_type, message)
     kind = _class_named(recorded_type or "", function)
     made = _instance(kind, message) if kind is not None else None
     return made if made is not None else RecordedToolError(message, recorded_type=recorded_type)
+
+
+def plain_message(recorded_type: str | None, text: str) -> str:
+    """An error's own words: instrumentations write its class before them, or its repr with the traceback.
+
+    Example:
+        >>> plain_message("ValueError", "ValueError: no order 7")
+        'no order 7'
+    """
+    name = (recorded_type or "").rpartition(".")[2]
+    if not name or not text.startswith(name):
+        return text
+    rest = text[len(name) :]
+    if rest.startswith(": "):
+        return rest[2:]
+    shown = _REPR.match(rest)
+    if shown is None:
+        return text
+    try:
+        return str(ast.literal_eval(shown[1]))
+    except (ValueError, SyntaxError):
+        return text
+
+
+_REPR: Final = re.compile(r"""\(('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"),?\)(?=Traceback|\s*$)""")
+"""What follows a class in the repr of an error with one text."""
 
 
 def type_name(error: BaseException) -> str:

@@ -11,6 +11,7 @@ import orjson
 from rejudge.models.attributes import ANSWER
 from rejudge.models.canonical import JsonValue, canonical_bytes
 from rejudge.models.session import Node, SessionView
+from rejudge.replay.failures import plain_message
 from rejudge.replay.keys import call_key
 from rejudge.replay.recorded import recorded_calls
 from rejudge.replay.request import (
@@ -134,7 +135,7 @@ def _result(call: RecordedCall) -> bytes | None:
         return None
     try:
         if call.status == "failed":
-            return canonical_bytes(["failed", call.error])
+            return canonical_bytes(["failed", plain_message(call.error_type, call.error or "")])
         if call.kind == "model":
             messages = call.result.get("messages") if isinstance(call.result, dict) else None
             return canonical_bytes(["messages", canonical_messages(tuple(messages or ()))])

@@ -72,7 +72,9 @@ class AnthropicMessages:
             whole_number(usage, name)
             for name in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
         )
-        messages = output_messages_of({"content": body["content"], "role": "assistant"}) if body.get("content") else ()
+        messages = (
+            output_messages_of({"content": body["content"], "role": "assistant"}) if body.get("content") else ()
+        )
         reason = body.get("stop_reason")
         return ModelResponse(
             messages=tuple({**message, "finish_reason": reason} if reason else message for message in messages),
@@ -135,7 +137,11 @@ class AnthropicMessages:
         ended = {"stop_reason": answer.get("stop_reason"), "stop_sequence": answer.get("stop_sequence")}
         return [
             {"type": "message_start", "message": opened},
-            *(chunk for index, block in enumerate(answer.get("content") or ()) for chunk in _block_chunks(index, block)),
+            *(
+                chunk
+                for index, block in enumerate(answer.get("content") or ())
+                for chunk in _block_chunks(index, block)
+            ),
             {"type": "message_delta", "delta": ended, "usage": answer.get("usage") or {"output_tokens": 0}},
             {"type": "message_stop"},
         ]

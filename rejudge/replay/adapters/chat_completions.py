@@ -81,10 +81,16 @@ class ChatCompletions:
         joined: Body = {"object": "chat.completion"}
         for chunk in chunks:
             joined.update(
-                {name: value for name, value in chunk.items() if value is not None and name not in ("object", "choices")}
+                {
+                    name: value
+                    for name, value in chunk.items()
+                    if value is not None and name not in ("object", "choices")
+                }
             )
             for piece in chunk.get("choices") or ():
-                choice = choices.setdefault(piece.get("index", 0), {"message": {"role": "assistant", "content": None}})
+                choice = choices.setdefault(
+                    piece.get("index", 0), {"message": {"role": "assistant", "content": None}}
+                )
                 _add(choice["message"], piece.get("delta") or {})
                 choice["finish_reason"] = piece.get("finish_reason") or choice.get("finish_reason")
         joined["choices"] = [
@@ -108,8 +114,8 @@ class ChatCompletions:
 
     def chunks_of(self, answer: Body, asked: Body) -> list[Body]:
         """See `Wire`."""
-        shared = {name: answer[name] for name in ("id", "created", "model", "service_tier") if name in answer}
-        shared = {**shared, "object": "chat.completion.chunk"}
+        shared: Body = {name: answer[name] for name in ("id", "created", "model", "service_tier") if name in answer}
+        shared["object"] = "chat.completion.chunk"
         chunks = [
             {**shared, "choices": [{"index": choice.get("index", 0), "finish_reason": None, **piece}]}
             for choice in answer.get("choices") or ()
@@ -141,7 +147,9 @@ def _add_call(call: Body, delta: Mapping[str, Any]) -> None:
     for name, value in (delta.get("function") or {}).items():
         if isinstance(value, str):
             function[name] = function.get(name, "") + value
-    call.update({name: value for name, value in delta.items() if name not in ("index", "function") and value is not None})
+    call.update(
+        {name: value for name, value in delta.items() if name not in ("index", "function") and value is not None}
+    )
 
 
 def _listed(message: Body) -> Body:

@@ -43,9 +43,7 @@ def parameters_of(body: Mapping[str, Any], spellings: Mapping[str, str], left_ou
         left_out: What is in the body and no parameter.
     """
     found = {
-        spellings.get(name, name): value
-        for name, value in body.items()
-        if name not in left_out and value is not None
+        spellings.get(name, name): value for name, value in body.items() if name not in left_out and value is not None
     }
     stop = found.get("stop_sequences")
     return {**found, "stop_sequences": [stop]} if isinstance(stop, str) else found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 import orjson
 
@@ -52,7 +52,7 @@ class Wire(Protocol):
 
 def answer_body(wire: Wire, response: ModelResponse, asked: Body) -> Body:
     """The recorded answer as a whole body: what came, or one that says the same."""
-    chunks = _chunks(wire, response.raw)
+    chunks = recorded_chunks(wire, response.raw)
     if chunks is not None:
         return wire.joined(chunks)
     body = response.raw
@@ -61,7 +61,7 @@ def answer_body(wire: Wire, response: ModelResponse, asked: Body) -> Body:
 
 def answer_events(wire: Wire, response: ModelResponse, asked: Body) -> list[bytes]:
     """The recorded answer as events: those that came, or some that say the same."""
-    chunks = _chunks(wire, response.raw)
+    chunks = recorded_chunks(wire, response.raw)
     return wire.events(wire.chunks_of(answer_body(wire, response, asked), asked) if chunks is None else chunks)
 
 
@@ -70,7 +70,8 @@ def streamed_response(wire: Wire, chunks: Sequence[Body]) -> ModelResponse:
     return replace(wire.response_of(wire.joined(chunks)), raw=list(chunks))
 
 
-def _chunks(wire: Wire, raw: JsonValue) -> list[Body] | None:
+def recorded_chunks(wire: Wire, raw: JsonValue) -> list[Body] | None:
+    """The chunks of a recorded stream; None where the wire form is not one of this API."""
     if not isinstance(raw, list) or not raw:
         return None
     return raw if all(isinstance(chunk, dict) and wire.is_chunk(chunk) for chunk in raw) else None
@@ -92,10 +93,6 @@ def whole_number(usage: Mapping[str, Any], *path: str) -> int | None:
     for step in path:
         found = found.get(step) if isinstance(found, dict) else None
     return found if isinstance(found, int) and not isinstance(found, bool) else None
-
-
-ENDED_NORMALLY: Final = frozenset({None, "stop", "end_turn", "stop_sequence", "completed", "tool_calls", "tool_call"})
-"""Finish reasons, of any vendor, that mean nothing but the end or a tool call."""
 
 
 def finish_reason_of(response: ModelResponse, message: Mapping[str, Any]) -> str | None:

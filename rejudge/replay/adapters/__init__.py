@@ -1,0 +1,12 @@
+"""Adapters: frameworks whose calls go through a replay at their own public seams.
+
+A file for each, which imports the framework and says in `CAPABILITIES` what it intercepts. `rejudge.adapters` is
+where users find them.
+"""
+
+from rejudge.replay.adapters.table import ANTHROPIC, OPENAI, Capabilities, markdown_table
+
+ADAPTERS: tuple[Capabilities, ...] = (OPENAI, ANTHROPIC)
+"""Every adapter, whether its framework is installed or not."""
+
+__all__ = ["ADAPTERS", "Capabilities", "markdown_table"]
