@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import Any
 
 from rejudge.errors import NotFound, UsageError
 from rejudge.evaluators.catalog import CATALOG
@@ -51,13 +53,24 @@ def find_spec(database: Database, reference: str) -> EvaluatorSpec:
 
 def _judge(database: Database, choice: EvaluatorChoice, *, ask_prefect: bool) -> Judge:
     spec = find_spec(database, choice.evaluator)
-    params = checked_params(spec, choice.params)
+    params = checked_params(spec, _pinned_params(spec, choice.params))
     requested = Requested(spec.name, spec.number, spec.fingerprint, params, params_digest(spec, params))
     try:
         variables = connection_of(spec, choice.connection, ask_prefect=ask_prefect)
     except ConnectionElsewhere:
         variables = {}
     return Judge(requested, Assignment(spec, params, variables), choice.connection)
+
+
+def _pinned_params(spec: EvaluatorSpec, params: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The params with the content of files in place of their paths, where a built-in evaluator reads files."""
+    if spec.kind != "package" or not spec.name.startswith(f"{RESERVED}/"):
+        return params
+    pin = getattr(import_module(spec.file), "pin_params", None)
+    try:
+        return params if pin is None else pin(params)
+    except ValueError as error:
+        raise UsageError(f"params of {spec.reference}: {error}") from error
 
 
 def _built_in(database: Database, name: str, number: int | None) -> EvaluatorSpec:
