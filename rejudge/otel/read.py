@@ -74,6 +74,11 @@ class _Source:
         self.found = 0
         """Documents in which something of a trace was recognised."""
 
+    @property
+    def is_silent(self) -> bool:
+        """True where nothing was found and nothing refused."""
+        return not self.found and not self._count
+
     def refuse(
         self, reason: str, *, line: int | None = None, byte: int | None = None, span: str | None = None
     ) -> None:
@@ -176,7 +181,7 @@ def _read_json(reader: io.BufferedReader, source: _Source) -> Iterator[Batch]:
         offset += len(line)
     if batch:
         yield batch
-    if not source.found and not number:
+    if source.is_silent:
         source.refuse("empty")
 
 

@@ -10,6 +10,7 @@ from rejudge.otel.containers.ids import hex_id, optional_hex_id
 from rejudge.otel.containers.times import nanoseconds
 from rejudge.otel.refusal import Malformed
 from rejudge.otel.span import Attributes, Batch, LogRecord, Span, SpanEvent, SpanLink
+from rejudge.otel.text import MAX_DEPTH, as_text
 
 Refuse = Callable[[Malformed], None]
 
@@ -45,23 +46,26 @@ def decode(document: Any, batch: Batch, refuse: Refuse) -> None:
         _decode_resource_logs(document, batch, refuse)
 
 
-def attributes_of(items: Any) -> Attributes:
+def attributes_of(items: Any, depth: int = 0) -> Attributes:
     """An OTLP attribute list as a dict; of a name that comes twice the last value stays."""
     found: Attributes = {}
     if not isinstance(items, list):
         return dict(items) if isinstance(items, dict) else found
     for item in items:
         try:
-            value = item["value"]
+            key, value = item["key"], item["value"]
             text = value.get("stringValue")
-            found[item["key"]] = text if type(text) is str else any_value(value)
         except (KeyError, TypeError, AttributeError):
-            if isinstance(item, dict) and isinstance(item.get("key"), str):
-                found[item["key"]] = None
+            if not isinstance(item, dict) or not isinstance(key := item.get("key"), str):
+                continue
+            found[key] = None
+        else:
+            if type(key) is str:
+                found[key] = text if type(text) is str else any_value(value, depth)
     return found
 
 
-def any_value(value: Any) -> Any:
+def any_value(value: Any, depth: int = 0) -> Any:
     """The plain value of an OTLP ``AnyValue``: of several members the one that is not null."""
     if not isinstance(value, dict):
         return value
@@ -71,15 +75,19 @@ def any_value(value: Any) -> Any:
         decode_member = _MEMBERS.get(member)
         if decode_member is not None:
             return decode_member(content)
+        decode_members = _NESTED.get(member)
+        if decode_members is not None:
+            return decode_members(content, depth + 1) if depth < MAX_DEPTH else as_text(content)
     return None
 
 
 def _integer(content: Any) -> Any:
     if isinstance(content, str):
         try:
-            return int(content)
+            number = int(content)
         except ValueError:
             return content
+        return number if -(2**63) <= number < 2**63 else content
     if isinstance(content, dict):
         return nanoseconds(content)
     return content
@@ -95,13 +103,13 @@ def _double(content: Any) -> Any:
     return content
 
 
-def _list(content: Any) -> Any:
+def _list(content: Any, depth: int) -> Any:
     values = content.get("values") if isinstance(content, dict) else content
-    return [any_value(value) for value in values] if isinstance(values, list) else []
+    return [any_value(value, depth) for value in values] if isinstance(values, list) else []
 
 
-def _map(content: Any) -> Any:
-    return attributes_of(content.get("values") if isinstance(content, dict) else content)
+def _map(content: Any, depth: int) -> Any:
+    return attributes_of(content.get("values") if isinstance(content, dict) else content, depth)
 
 
 def _same(content: Any) -> Any:
@@ -113,16 +121,19 @@ _MEMBERS: Final[dict[str, Callable[[Any], Any]]] = {
     "intValue": _integer,
     "boolValue": _same,
     "doubleValue": _double,
-    "arrayValue": _list,
-    "kvlistValue": _map,
     "bytesValue": _same,
     "string_value": _same,
     "int_value": _integer,
     "bool_value": _same,
     "double_value": _double,
+    "bytes_value": _same,
+}
+
+_NESTED: Final[dict[str, Callable[[Any, int], Any]]] = {
+    "arrayValue": _list,
+    "kvlistValue": _map,
     "array_value": _list,
     "kvlist_value": _map,
-    "bytes_value": _same,
 }
 
 _KINDS: Final[dict[Any, int]] = {

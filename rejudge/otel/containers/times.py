@@ -16,15 +16,16 @@ def nanoseconds(value: Any) -> int:
     Raises:
         Malformed: For anything else.
     """
+    if type(value) is str:
+        try:
+            number = int(value)
+        except ValueError:
+            return iso_nanoseconds(value) if value else 0
+        return _in_range(number)
     if isinstance(value, int):
-        return value
+        return _in_range(value)
     if not value:
         return 0
-    if isinstance(value, str):
-        try:
-            return int(value)
-        except ValueError:
-            return iso_nanoseconds(value)
     if isinstance(value, float) and value == value and abs(value) < 2**70:
         return int(value)
     if isinstance(value, dict) and isinstance(value.get("low"), int) and isinstance(value.get("high"), int):
@@ -72,6 +73,12 @@ def any_nanoseconds(value: Any) -> int:
         if size < limit:
             return value * factor if isinstance(value, int) else round(value * factor)
     return int(value) if size < 2**70 else 0
+
+
+def _in_range(number: int) -> int:
+    if -(2**63) <= number < 2**64:
+        return number
+    raise Malformed(f"no time: {str(number)[:64]}")
 
 
 def _split_fraction(text: str) -> tuple[str, int]:

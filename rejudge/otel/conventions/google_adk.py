@@ -28,7 +28,7 @@ def _kind(span: Span, reading: Reading) -> Kind | None:
         return None
     attributes = span.attributes
     if span.name == "call_llm" or ("gcp.vertex.agent.llm_request" in attributes and _ARGUMENTS not in attributes):
-        if attributes.get("gcp.vertex.agent.llm_request") in _ABSENT and span.name != "call_llm":
+        if _is_absent(attributes.get("gcp.vertex.agent.llm_request")) and span.name != "call_llm":
             return "tool" if span.name.startswith("execute_tool") else "span"
         return "llm"
     if span.name.startswith("execute_tool") or _ARGUMENTS in attributes:
@@ -36,6 +36,10 @@ def _kind(span: Span, reading: Reading) -> Kind | None:
     if span.name.startswith(("agent_run", "invoke_agent")):
         return "agent"
     return "span"
+
+
+def _is_absent(value: Any) -> bool:
+    return isinstance(value, str) and value in _ABSENT
 
 
 def _read(span: Span, reading: Reading) -> None:
@@ -51,7 +55,7 @@ def _read(span: Span, reading: Reading) -> None:
     elif reading.kind == "agent":
         name = span.name.partition("[")[2].rstrip("]") or span.name.removeprefix("invoke_agent").strip()
         reading.offer(agent_name=name or None)
-    if reading.inputs in _ABSENT:
+    if _is_absent(reading.inputs):
         reading.inputs = None
 
 

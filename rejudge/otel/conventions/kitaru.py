@@ -19,11 +19,14 @@ def _claims(scope: str, keys: frozenset[str]) -> bool:
 
 def _kind(span: Span, reading: Reading) -> Kind | None:
     node = span.attributes[NODE]
-    return _KINDS.get(node.get("node_type", ""), "span") if isinstance(node, dict) else None
+    said = node.get("node_type") if isinstance(node, dict) else None
+    return _KINDS.get(said, "span") if isinstance(said, str) else "span"
 
 
 def _read(span: Span, reading: Reading) -> None:
-    node: dict[str, Any] = span.attributes[NODE]
+    node: Any = span.attributes[NODE]
+    if not isinstance(node, dict):
+        return
     tokens = node.get("tokens")
     if isinstance(tokens, dict):
         read_usage({"total_tokens": None, **tokens}, reading)
