@@ -13,7 +13,7 @@ from typing import Final
 
 from rejudge import settings
 from rejudge.errors import RejudgeError
-from rejudge.server import end_process, is_alive, runs_command, spawn_detached
+from rejudge.server import end_process, is_alive, locked, runs_command, spawn_detached
 from rejudge.settings import Settings
 
 MODULE: Final = "rejudge.cli.serving"
@@ -51,6 +51,11 @@ def serve(chosen: Settings, api_url: str) -> Served:
         RejudgeError: Where it does not come up, with the end of its log.
     """
     name = deployment_name(chosen)
+    with locked(chosen.prefect_home, "served"):
+        return _serve(chosen, api_url, name)
+
+
+def _serve(chosen: Settings, api_url: str, name: str) -> Served:
     known = _recorded(chosen, name)
     if known is not None and known.api_url == api_url and _runs(known):
         return known

@@ -97,7 +97,7 @@ def find_or_start(chosen: Settings, *, say: Callable[[str], None]) -> Server:
     server = find(chosen)
     if server is not None:
         return server
-    with _locked(chosen.prefect_home):
+    with locked(chosen.prefect_home, "server"):
         # Another command may have started it while this one waited, or was stopped while it came up.
         server = _recorded(chosen)
         if server is not None and is_alive(server.pid) and runs_command(server.pid, "prefect"):
@@ -109,7 +109,7 @@ def find_or_start(chosen: Settings, *, say: Callable[[str], None]) -> Server:
 
 def stop(chosen: Settings) -> Server | None:
     """End the server of this user; None where none was running. Returns once it is gone."""
-    with _locked(chosen.prefect_home):
+    with locked(chosen.prefect_home, "server"):
         server = _recorded(chosen)
         if server is None:
             return None
@@ -264,10 +264,15 @@ def _record(chosen: Settings, server: Server) -> None:
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
+def locked(folder: Path, name: str) -> Iterator[None]:
+    """Holds a lock between processes for the length of a block.
+
+    Raises:
+        UsageError: Where the folder cannot be written.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        lock = (folder / "rejudge-server.lock").open("w")
+        lock = (folder / f"rejudge-{name}.lock").open("w")
     except OSError as error:
         message = f"cannot write in {folder}: {error.strerror}"
         raise UsageError(message, mend="set REJUDGE_HOME to a folder that can be written") from error

@@ -18,14 +18,19 @@ PADDING = "The parcel left the warehouse on Monday and is due on Thursday. "
 
 
 def store_with_sessions(path: Path, count: int, *, nodes: int = 4, agent: str = "desk") -> Database:
-    """An SQLite store with sessions 1 to `count`, model and tool calls in turn."""
+    """An SQLite store with sessions 1 to `count`."""
     path.parent.mkdir(parents=True, exist_ok=True)
     database = connect(f"sqlite:///{path}")
     prepare(database)
+    fill(database, count, nodes=nodes, agent=agent)
+    return database
+
+
+def fill(database: Database, count: int, *, nodes: int = 4, agent: str = "desk") -> None:
+    """Put sessions 1 to `count` into an empty store: model and tool calls in turn."""
     recordings = [Recording(session_view(number, nodes)) for number in range(1, count + 1)]
     for start in range(0, count, 100):
         save_recordings(database, recordings[start : start + 100], Placement(agent=agent))
-    return database
 
 
 def session_view(number: int, nodes: int) -> SessionView:

@@ -1,0 +1,224 @@
+"""Scoring through the real command: what ends how, what is stored once, what Prefect has of it."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sqlite3
+import subprocess
+import urllib.request
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.flows.commands import Commands, end_group, evaluators, wait_until
+from tests.flows.stored import store_with_sessions
+
+SIGNALS = ("rejudge/cost@latest", "rejudge/latency@latest", "rejudge/tool-call-patterns@latest")
+
+MISBEHAVING = """
+import os, time
+TIME_LIMIT = 1.5
+MEMORY_LIMIT = 300_000_000
+def raises(session):
+    if session.session.number == 3:
+        raise RuntimeError("boom")
+    return True
+def sleeps(session):
+    if session.session.number == 4:
+        time.sleep(60)
+    return 1.0
+def exits(session):
+    if session.session.number == 5:
+        os._exit(3)
+    return "fine"
+def allocates(session):
+    if session.session.number == 6:
+        held = []
+        while True:
+            held.append(bytearray(20_000_000))
+    return 2
+"""
+
+SLOW = """
+import time
+def evaluate(session):
+    time.sleep(0.05)
+    return 1.0
+"""
+
+FLAKY = """
+import pathlib
+from rejudge import EvaluationError, MissingInput
+def flaky(session, *, folder: str):
+    number = session.session.number
+    if number == 2:
+        raise MissingInput("nothing expected")
+    if number == 3:
+        raise EvaluationError("no key", retryable=False)
+    if number == 4:
+        count = pathlib.Path(folder, "count")
+        tries = int(count.read_text()) if count.exists() else 0
+        count.write_text(str(tries + 1))
+        if tries < 2:
+            raise EvaluationError("hiccup", retry_after=0.2)
+    return 1.0
+def down(session):
+    raise EvaluationError("nobody answers")
+"""
+
+
+def register(commands: Commands, source: str, *names: str) -> None:
+    (commands.folder / "mine.py").write_text(source)
+    for name in names:
+        ended = commands("evaluator", "register", name, "--script", f"mine.py:{name}")
+        assert ended.code == 0, ended.err
+
+
+def task_runs(url: str) -> Counter[str]:
+    """How the task runs of a flow run are recorded, by state."""
+    base, _, flow_run = url.partition("/runs/flow-run/")
+    body = json.dumps({"flow_runs": {"id": {"any_": [flow_run]}}, "limit": 200}).encode()
+    request = urllib.request.Request(f"{base}/api/task_runs/filter", body, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request) as answer:
+        return Counter(one["state_type"] for one in json.load(answer))
+
+
+def flow_run(url: str) -> dict[str, Any]:
+    base, _, identifier = url.partition("/runs/flow-run/")
+    with urllib.request.urlopen(f"{base}/api/flow_runs/{identifier}") as answer:
+        found: dict[str, Any] = json.load(answer)
+    return found
+
+
+def test_each_session_and_evaluator_is_scored_once_on_either_database(twelve_anywhere: Commands) -> None:
+    commands = twelve_anywhere
+    first = commands("session", "evaluate", "--all", *evaluators(*SIGNALS), "--json")
+    assert (first.code, first.document["scored"], first.document["reused"]) == (0, 36, 0), first.err
+    again = commands("session", "evaluate", "--all", *evaluators(*SIGNALS), "--json")
+    assert (again.code, again.document["scored"], again.document["reused"]) == (0, 0, 36)
+    forced = commands("session", "evaluate", "1", *evaluators("rejudge/cost@latest"), "--mode", "force", "--json")
+    assert (forced.code, forced.document["scored"]) == (0, 1)
+    assert len(commands.rows("scoring")) == 36
+    assert len(commands.rows("scoring", "--history")) == 37
+
+
+def test_the_runs_page_says_what_was_judged_and_every_task_run_is_recorded(twelve: Commands) -> None:
+    ended = twelve("session", "evaluate", "--all", *evaluators(*SIGNALS), "--json")
+    url = ended.document["url"]
+    found = flow_run(url)
+    assert found["name"] == "all sessions by rejudge/cost@1, rejudge/latency@1, rejudge/tool-call-patterns@1"
+    assert (found["state"]["name"], found["state"]["type"]) == ("AllScored", "COMPLETED")
+    wait_until(lambda: set(task_runs(url)) == {"COMPLETED"}, seconds=30)
+    assert task_runs(url).total() <= 3
+    row = twelve.rows("scoring", "--limit", "1")[0]
+    assert row["flow_run_id"] == url.rpartition("/")[2] and row["task_run_id"]
+
+
+def test_what_an_evaluator_does_ends_its_own_scoring_only(twelve: Commands) -> None:
+    register(twelve, MISBEHAVING, "raises", "sleeps", "exits", "allocates")
+    names = ("raises@latest", "sleeps@latest", "exits@latest", "allocates@latest", "rejudge/latency@latest")
+    ended = twelve("session", "evaluate", "--all", *evaluators(*names), "--json")
+    assert ended.code == 8
+    wanted = {"raises": "failed", "sleeps": "timed_out", "exits": "crashed", "allocates": "crashed"}
+    scorings = twelve.rows("scoring")
+    assert len(scorings) == 60
+    assert {one["evaluator"]: one["status"] for one in scorings if one["status"] != "scored"} == wanted
+    assert ended.document["statuses"] == {"scored": 56, "failed": 1, "timed_out": 1, "crashed": 2}
+    found = flow_run(ended.document["url"])
+    assert (found["state"]["name"], found["state"]["type"]) == ("DoneInPart", "FAILED")
+
+
+def test_what_may_work_another_time_is_tried_again_on_its_own(twelve: Commands) -> None:
+    register(twelve, FLAKY, "flaky")
+    params = json.dumps({"folder": str(twelve.folder)})
+    ended = twelve("session", "evaluate", "--all", *evaluators("flaky@1"), "--params", f"flaky@1={params}", "--json")
+    by_session = {one["session_id"]: one for one in twelve.rows("scoring")}
+    numbers = {one["id"]: one["number"] for one in twelve.rows("session")}
+    got = {numbers[session]: (one["status"], one["attempts"]) for session, one in by_session.items()}
+    assert ended.code == 8
+    assert {number: got[number] for number in (1, 2, 3, 4)} == {
+        1: ("scored", 1),
+        2: ("missing_input", 1),
+        3: ("failed", 1),
+        4: ("scored", 3),
+    }
+    wait_until(lambda: task_runs(ended.document["url"]) == Counter(COMPLETED=2), seconds=30)
+
+
+def test_a_backend_that_is_down_is_left_alone_after_some_tries(commands: Commands) -> None:
+    store_with_sessions(commands.folder / ".rejudge" / "rejudge.db", 30).close()
+    register(commands, FLAKY, "down")
+    ended = commands("session", "evaluate", "--all", *evaluators("down@1"), "--json")
+    assert (ended.code, ended.document["statuses"]) == (8, {"failed": 30})
+    assert ended.document["not_tried_again"] == 14
+    assert Counter(one["attempts"] for one in commands.rows("scoring")) == {1: 14, 5: 16}
+
+
+def test_killed_in_the_middle_and_run_again_nothing_is_there_twice(commands: Commands) -> None:
+    store = commands.folder / ".rejudge" / "rejudge.db"
+    store_with_sessions(store, 150).close()
+    register(commands, SLOW, "evaluate")
+    names = evaluators("evaluate@1", "rejudge/latency@latest")
+    running = commands.start("session", "evaluate", "--all", *names)
+    try:
+        wait_until(lambda: scored(store) > 0)
+        running.kill()
+    finally:
+        end_group(running)
+    before = scored(store)
+    assert 0 < before < 300
+    again = commands("session", "evaluate", "--all", *names, "--json")
+    assert (again.code, again.document["reused"], again.document["scored"]) == (0, before, 300 - before)
+    pairs = Counter((one["session_id"], one["evaluator"]) for one in commands.rows("scoring", "--history"))
+    assert len(pairs) == 300 and set(pairs.values()) == {1}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
+def test_interrupted_it_stops_at_once_and_keeps_what_was_finished(commands: Commands, number: signal.Signals) -> None:
+    store = commands.folder / ".rejudge" / "rejudge.db"
+    store_with_sessions(store, 150).close()
+    register(commands, SLOW, "evaluate")
+    running = commands.start("session", "evaluate", "--all", *evaluators("evaluate@1"))
+    try:
+        wait_until(lambda: scored(store) > 0)
+        running.send_signal(number)
+        assert running.wait(timeout=15) == 130
+    finally:
+        end_group(running)
+    statuses = Counter(one["status"] for one in commands.rows("scoring"))
+    assert set(statuses) == {"scored"} and 0 < statuses["scored"] < 150
+    assert children_of_the_workers(commands.folder) == []
+
+
+def test_without_a_server_the_temporary_one_is_drained(twelve: Commands, home: Path) -> None:
+    ended = twelve("session", "evaluate", "--all", *evaluators(*SIGNALS), "--ephemeral", "--json")
+    assert (ended.code, ended.document["scored"], ended.document["url"]) == (0, 36, None), ended.err
+    with sqlite3.connect(home / "prefect" / "prefect.db", timeout=30) as connection:
+        query = "SELECT state_type, COUNT(*) FROM task_run WHERE flow_run_id = ? GROUP BY 1"
+        recorded = dict(connection.execute(query, (ended.document["flow_run_id"],)))
+    connection.close()
+    assert set(recorded) == {"COMPLETED"} and sum(recorded.values()) >= 1
+
+
+def scored(store: Path) -> int:
+    with sqlite3.connect(store, timeout=30) as connection:
+        count = connection.execute("SELECT COUNT(*) FROM scoring").fetchone()[0]
+    connection.close()
+    return int(count)
+
+
+def children_of_the_workers(folder: Path) -> list[str]:
+    """Evaluator processes that a command left behind in its folder."""
+    listed = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True, check=True).stdout
+    workers = [line.split()[0] for line in listed.splitlines() if "rejudge.scoring.worker" in line]
+    return [pid for pid in workers if folder_of(pid) == folder]
+
+
+def folder_of(pid: str) -> Path | None:
+    try:
+        return Path(f"/proc/{pid}/cwd").readlink()
+    except OSError:
+        return None
