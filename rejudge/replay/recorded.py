@@ -107,7 +107,7 @@ def _recorded(node: Node, view: SessionView, covers: tuple[str, ...]) -> Recorde
         index=node.index,
         session_id=view.session.id,
         status=node.status,
-        error=_message(node),
+        error=node.error,
         error_type=node.error_type,
         incomplete=node.incomplete,
         inferred=node.inferred,
@@ -127,13 +127,6 @@ def _arguments(node: Node) -> Any:
         except ValueError:
             return node.inputs
     return node.inputs
-
-
-def _message(node: Node) -> str | None:
-    """The text of a failure, without the class that OpenTelemetry's SDK puts before it in a span's status."""
-    if node.error is None or not node.error_type:
-        return node.error
-    return node.error.removeprefix(f"{node.error_type.rpartition('.')[2]}: ")
 
 
 def _response(node: Node) -> dict[str, Any]:
