@@ -9,6 +9,7 @@ import json
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -193,6 +194,7 @@ def stop_prefect(variables: dict[str, str]) -> None:
 def main() -> int:
     """Run the demo; 0 where all of it worked."""
     print(f"rejudge demo. Everything it makes is in {os.path.relpath(FOLDER)}, made anew each time.", flush=True)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what is started here is stopped here
     variables = environment("")
     if FOLDER.exists():
         stop_prefect(variables)  # of a demo that was killed
