@@ -63,7 +63,7 @@ class Assembler:
             keep_in_memory: Spans and records beyond which they go to disk.
         """
         self.options = options or Options()
-        self._spill = Spill(keep_in_memory)
+        self._spill = Spill(keep_in_memory, self.options)
 
     def __enter__(self) -> Self:
         return self
@@ -92,27 +92,39 @@ class Assembler:
             yield from _of_batch(batch, known, self.options, _stitched(batch, self.options))
             return
         keys = self._keys_of_all()
-        with Spill(self._spill.limit) as keyed:
-            for batch in self._spill.batches():
-                yield from self._alone(batch, known, keys, keyed)
-            for batch in keyed.batches():
+        with Spill(self._spill.limit, self.options) as keyed:
+            for bucket, batch in self._spill.batches():
+                yield from self._at_home(bucket, batch, known, keys, keyed)
+            for _, batch in keyed.batches():
                 yield from _of_batch(batch, known, self.options, keys)
 
-    def _alone(self, batch: Batch, known: Lookup, keys: Keys, keyed: Spill) -> Iterator[Recording]:
-        """The sessions of traces that are sessions of their own; all others are put aside, by session."""
+    def _at_home(self, bucket: int, batch: Batch, known: Lookup, keys: Keys, keyed: Spill) -> Iterator[Recording]:
+        """The sessions that lie in this bucket whole; all others are put aside, by session."""
         united, stored = _united(batch, known)
         groups = groups_of(united.spans, united.logs, self.options, keys)
+        # Another bucket may hold spans of the stored sessions' other traces that name no session.
+        elsewhere = {trace_id for one in stored.values() if len(one.trace_ids) > 1 for trace_id in one.trace_ids}
+        whole = [group for group in groups if group.is_named and self._is_whole(group, bucket, keys, elsewhere)]
+        if whole:
+            more = known((), [(group.source, group.external_id) for group in whole])
+            whole = whole if all(one.session_id in stored for one in more) else []
         alone = [group for group in groups if not group.is_named]
-        shared = [group for group in groups if group.is_named]
+        kept = set(map(id, whole)) | set(map(id, alone))
+        shared = [group for group in groups if id(group) not in kept]
         # What is stored of the shared ones is asked for again when the whole session is together.
         keyed.add_keyed(_only_new(shared, batch) if stored else shared)
-        yield from _assembled(alone, stored, self.options)
+        yield from _assembled([*alone, *whole], stored, self.options)
+
+    def _is_whole(self, group: Group, bucket: int, keys: Keys, elsewhere: set[str]) -> bool:
+        if not self._spill.homes.is_only_in(group.external_id, bucket):
+            return False
+        return elsewhere.isdisjoint(group.trace_ids) and not any(trace_id in keys for trace_id in group.trace_ids)
 
     def _keys_of_all(self) -> Keys:
         if not self.options.stitch:
             return {}
         groups = (
-            group for batch in self._spill.batches() for group in groups_of(batch.spans, batch.logs, self.options)
+            group for _, batch in self._spill.batches() for group in groups_of(batch.spans, batch.logs, self.options)
         )
         return stitches(groups)
 

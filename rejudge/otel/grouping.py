@@ -129,7 +129,7 @@ def _source(source: str, resource: dict[str, Any]) -> str:
 def _outermost_id(spans: list[Span], options: Options) -> tuple[Span | None, str]:
     found: list[tuple[Span, str]] = []
     for span in spans:
-        identity = _id_of(span, options)
+        identity = named_session(span, options)
         if identity is not None:
             if span.parent_id is None:
                 return _earliest_root(span, identity, spans, options)
@@ -147,13 +147,14 @@ def _earliest_root(span: Span, identity: str, spans: list[Span], options: Option
     best, best_identity = span, identity
     for other in spans:
         if other.parent_id is None and other is not span and _outwardness(other) < _outwardness(best):
-            found = _id_of(other, options)
+            found = named_session(other, options)
             if found is not None:
                 best, best_identity = other, found
     return best, best_identity
 
 
-def _id_of(span: Span, options: Options) -> str | None:
+def named_session(span: Span, options: Options) -> str | None:
+    """The session id that a span itself carries."""
     if options.join_on is not None:
         return _text(span.attributes.get(options.join_on, span.resource.get(options.join_on)))
     found = session_id_of(span)

@@ -13,7 +13,10 @@ from zlib import crc32
 
 import zstandard
 
-from rejudge.otel.grouping import Group
+from rejudge.otel.collecting import CollectingLater
+from rejudge.otel.grouping import Group, named_session, record_session_id
+from rejudge.otel.homes import Homes
+from rejudge.otel.options import Options
 from rejudge.otel.packing import Lines, read_lines
 from rejudge.otel.span import Attributes, Batch, LogRecord, Span
 
@@ -27,8 +30,11 @@ _TEXT_LIMIT: Final = 96 * 1024 * 1024
 class Spill:
     """Spans and records, in memory at first, in a temporary file once there are too many."""
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, options: Options) -> None:
         self.limit = limit
+        self._options = options
+        self.homes = Homes()
+        """Which bucket holds what names a session; kept for what is added by trace."""
         self._batch = Batch()
         self._text = 0
         self._file: IO[bytes] | None = None
@@ -63,10 +69,19 @@ class Spill:
                 return
             batch, self._batch = self._batch, Batch()
             self._open()
+        note, options = self.homes.note, self._options
         for span in batch.spans:
-            self._put_span(crc32(span.trace_id.encode()) % _BUCKETS, span)
+            bucket = crc32(span.trace_id.encode()) % _BUCKETS
+            identity = named_session(span, options)
+            if identity is not None:
+                note(identity, bucket)
+            self._put_span(bucket, span)
         for record in batch.logs:
-            self._put_record(crc32(_home_of(record)) % _BUCKETS, record)
+            bucket = crc32(_home_of(record)) % _BUCKETS
+            identity = record_session_id(record, options)
+            if identity is not None:
+                note(identity, bucket)
+            self._put_record(bucket, record)
 
     def add_keyed(self, groups: Iterable[Group]) -> None:
         """Take the members of some groups, to be asked for by session."""
@@ -84,17 +99,18 @@ class Spill:
         batch, self._batch = self._batch, Batch()
         return batch
 
-    def batches(self) -> Iterator[Batch]:
-        """Bucket by bucket; may be asked for again."""
+    def batches(self) -> Iterator[tuple[int, Batch]]:
+        """Bucket by bucket, with its number; may be asked for again."""
         for bucket in range(len(self._pending)):
             self._flush(bucket)
             batch = Batch()
-            for start, size in self._chunks[bucket]:
-                some = self._read(start, size)
-                batch.spans += some.spans
-                batch.logs += some.logs
+            with CollectingLater():
+                for start, size in self._chunks[bucket]:
+                    some = self._read(start, size)
+                    batch.spans += some.spans
+                    batch.logs += some.logs
             if batch:
-                yield batch
+                yield bucket, batch
 
     def _open(self) -> None:
         self._file = tempfile.TemporaryFile(prefix="rejudge-spans-")  # noqa: SIM115 - closed by close()
