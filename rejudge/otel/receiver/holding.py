@@ -25,7 +25,7 @@ HELD_SECONDS: Final = 3600.0
 """How long something waits for its session. Other programs' spans come to a receiver too, and never have one."""
 
 HELD_ITEMS: Final = 100_000
-"""Spans and records that wait at most; the oldest go first."""
+"""Spans and records that wait at most."""
 
 _NO_TRACE: Final = "session "
 
@@ -54,14 +54,19 @@ class Holding:
     Args:
         folder: Made where it is not there; used by one receiver at a time.
         options: As sessions are assembled with.
+        limit: Spans and records that wait at most; the oldest go first.
         clock: Seconds since the epoch.
     """
 
-    def __init__(self, folder: Path, *, options: Options, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, folder: Path, *, options: Options, limit: int = HELD_ITEMS, clock: Callable[[], float] = time.time
+    ) -> None:
         self._folder = folder
         self._options = options
+        self._limit = limit
         self._clock = clock
         self._held: OrderedDict[str, _Held] = OrderedDict()
+        self._traceless: dict[str, None] = {}
         self._files: Counter[int] = Counter()
         self._count = 0
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -105,8 +110,9 @@ class Holding:
 
     def _joining(self, batch: Batch) -> list[str]:
         """Names of what waits for a batch: its traces' own, and records without a trace, whose session it may be."""
-        traces = {span.trace_id for span in batch.spans} | {record.trace_id for record in batch.logs}
-        return [name for name in self._held if name in traces or name.startswith(_NO_TRACE)]
+        traces = dict.fromkeys(span.trace_id for span in batch.spans)
+        traces |= dict.fromkeys(record.trace_id for record in batch.logs)
+        return [*(name for name in traces if name in self._held), *self._traceless]
 
     def _waits(self, record: LogRecord, covered: Covered) -> bool:
         if record.trace_id:
@@ -124,11 +130,14 @@ class Holding:
         for name, part in parts.items():
             self._release(name)
             self._held[name] = _Held(part, number, since)
+            if name.startswith(_NO_TRACE):
+                self._traceless[name] = None
             self._files[number] += 1
             self._count += len(part)
 
     def _release(self, name: str) -> None:
         held = self._held.pop(name, None)
+        self._traceless.pop(name, None)
         if held is not None:
             self._files[held.file] -= 1
             self._count -= len(held.batch)
@@ -137,7 +146,7 @@ class Holding:
         dropped = 0
         while self._held:
             name, oldest = next(iter(self._held.items()))
-            if now - oldest.since < HELD_SECONDS and self._count <= HELD_ITEMS:
+            if now - oldest.since < HELD_SECONDS and self._count <= self._limit:
                 break
             dropped += len(oldest.batch)
             self._release(name)
