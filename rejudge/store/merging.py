@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, delete, select, update
 
+from rejudge.store.contents import remove_contents
 from rejudge.store.tables import core
 
 Known = tuple[str, int, str]
@@ -40,8 +41,6 @@ def absorb(connection: Connection, replaced: Sequence[str], survivor: Known | No
 
 
 def _move(connection: Connection, source: str, target: str) -> None:
-    from rejudge.store.writing import remove_contents
-
     taken = select(core.evaluations.c.name).where(
         core.evaluations.c.session_id == target, core.evaluations.c.scoring_id.is_(None)
     )

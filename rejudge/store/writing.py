@@ -10,13 +10,14 @@ from typing import Any, Final, Literal, TypeAlias
 import orjson
 import sqlalchemy
 import zstandard
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import Connection, select, update
 
-from rejudge.models.packs import Pack, PackWriter
+from rejudge.models.packs import PackWriter
 from rejudge.models.recording import Recording
 from rejudge.models.session import Node, PayloadBlobs, Session
 from rejudge.store.agents import agent_id_for
 from rejudge.store.bulk import insert_rows
+from rejudge.store.contents import read_packs, remove_contents
 from rejudge.store.engine import Database
 from rejudge.store.ids import new_id, now, take_numbers
 from rejudge.store.merging import absorb
@@ -227,29 +228,6 @@ def _blobs_of(node: Node) -> PayloadBlobs:
     return (
         orjson.dumps([inputs, outputs]) if has_payload else None,
         orjson.dumps(attributes) if attributes else None,
-    )
-
-
-def read_packs(connection: Connection, session_id: str) -> list[Pack]:
-    """The packs of a session, in address order."""
-    rows = connection.execute(
-        select(core.packs.c.digest, core.packs.c.data)
-        .join(core.session_packs, core.session_packs.c.digest == core.packs.c.digest)
-        .where(core.session_packs.c.session_id == session_id)
-        .order_by(core.session_packs.c.position)
-    )
-    return [Pack(digest, data) for digest, data in rows]
-
-
-def remove_contents(connection: Connection, session_id: str) -> None:
-    """Removes a session's nodes, spans, traces, and the packs that no other session reads."""
-    mine = select(core.session_packs.c.digest).where(core.session_packs.c.session_id == session_id)
-    digests = list(connection.execute(mine).scalars())
-    for table in (core.nodes, core.session_packs, core.session_sources, core.session_traces):
-        connection.execute(delete(table).where(table.c.session_id == session_id))
-    still_read = select(core.session_packs.c.digest)
-    connection.execute(
-        delete(core.packs).where(core.packs.c.digest.in_(digests), core.packs.c.digest.not_in(still_read))
     )
 
 
