@@ -13,6 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import rejudge.api
+from rejudge.api import Store
+
 ROOT = Path(__file__).parents[2]
 PROGRAM = [sys.executable, "-m", "rejudge.cli"]
 LIMIT = 240
@@ -64,12 +67,11 @@ class Commands:
             start_new_session=True,
         )
 
-    def rows(self, noun: str, *arguments: str) -> list[dict[str, Any]]:
-        """The items of a list command."""
-        ended = self(noun, "list", "--json", *arguments)
-        assert ended.code == 0, ended.err
-        items: list[dict[str, Any]] = ended.document["items"]
-        return items
+    @property
+    def store(self) -> Store:
+        """The store that the commands work on, in this process."""
+        url = self.environment.get("REJUDGE_DATABASE_URL")
+        return rejudge.api.open(url or f"sqlite:///{self.folder / '.rejudge' / 'rejudge.db'}")
 
 
 def environment(home: Path, **variables: str) -> dict[str, str]:

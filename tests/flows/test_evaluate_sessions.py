@@ -8,11 +8,13 @@ import sqlite3
 import subprocess
 import urllib.request
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from rejudge.store.evaluations import Scoring
 from tests.flows.commands import Commands, end_group, evaluators, wait_until
 from tests.flows.stored import store_with_sessions
 
@@ -71,10 +73,16 @@ def down(session):
 
 
 def register(commands: Commands, source: str, *names: str) -> None:
-    (commands.folder / "mine.py").write_text(source)
-    for name in names:
-        ended = commands("evaluator", "register", name, "--script", f"mine.py:{name}")
-        assert ended.code == 0, ended.err
+    script = commands.folder / "mine.py"
+    script.write_text(source)
+    with commands.store as store:
+        for name in names:
+            store.evaluators.register(name, script=f"{script}:{name}")
+
+
+def scorings(commands: Commands, *, history: bool = False) -> Sequence[Scoring]:
+    with commands.store as store:
+        return store.evaluations.scorings(history=history)
 
 
 def task_runs(url: str) -> Counter[str]:
@@ -101,8 +109,8 @@ def test_each_session_and_evaluator_is_scored_once_on_either_database(twelve_any
     assert (again.code, again.document["scored"], again.document["reused"]) == (0, 0, 36)
     forced = commands("session", "evaluate", "1", *evaluators("rejudge/cost@latest"), "--mode", "force", "--json")
     assert (forced.code, forced.document["scored"]) == (0, 1)
-    assert len(commands.rows("scoring")) == 36
-    assert len(commands.rows("scoring", "--history")) == 37
+    assert len(scorings(commands)) == 36
+    assert len(scorings(commands, history=True)) == 37
 
 
 def test_the_runs_page_says_what_was_judged_and_every_task_run_is_recorded(twelve: Commands) -> None:
@@ -113,8 +121,8 @@ def test_the_runs_page_says_what_was_judged_and_every_task_run_is_recorded(twelv
     assert (found["state"]["name"], found["state"]["type"]) == ("AllScored", "COMPLETED")
     wait_until(lambda: set(task_runs(url)) == {"COMPLETED"}, seconds=30)
     assert task_runs(url).total() <= 3
-    row = twelve.rows("scoring", "--limit", "1")[0]
-    assert row["flow_run_id"] == url.rpartition("/")[2] and row["task_run_id"]
+    row = scorings(twelve)[0]
+    assert row.flow_run_id == url.rpartition("/")[2] and row.task_run_id
 
 
 def test_what_an_evaluator_does_ends_its_own_scoring_only(twelve: Commands) -> None:
@@ -123,9 +131,9 @@ def test_what_an_evaluator_does_ends_its_own_scoring_only(twelve: Commands) -> N
     ended = twelve("session", "evaluate", "--all", *evaluators(*names), "--json")
     assert ended.code == 8
     wanted = {"raises": "failed", "sleeps": "timed_out", "exits": "crashed", "allocates": "crashed"}
-    scorings = twelve.rows("scoring")
-    assert len(scorings) == 60
-    assert {one["evaluator"]: one["status"] for one in scorings if one["status"] != "scored"} == wanted
+    ends = scorings(twelve)
+    assert len(ends) == 60
+    assert {one.evaluator: one.status for one in ends if one.status != "scored"} == wanted
     assert ended.document["statuses"] == {"scored": 56, "failed": 1, "timed_out": 1, "crashed": 2}
     found = flow_run(ended.document["url"])
     assert (found["state"]["name"], found["state"]["type"]) == ("DoneInPart", "FAILED")
@@ -135,9 +143,9 @@ def test_what_may_work_another_time_is_tried_again_on_its_own(twelve: Commands) 
     register(twelve, FLAKY, "flaky")
     params = json.dumps({"folder": str(twelve.folder)})
     ended = twelve("session", "evaluate", "--all", *evaluators("flaky@1"), "--params", f"flaky@1={params}", "--json")
-    by_session = {one["session_id"]: one for one in twelve.rows("scoring")}
-    numbers = {one["id"]: one["number"] for one in twelve.rows("session")}
-    got = {numbers[session]: (one["status"], one["attempts"]) for session, one in by_session.items()}
+    with twelve.store as store:
+        numbers = {one.id: one.number for one in store.sessions.list()}
+    got = {numbers[one.session_id]: (one.status, one.attempts) for one in scorings(twelve)}
     assert ended.code == 8
     assert {number: got[number] for number in (1, 2, 3, 4)} == {
         1: ("scored", 1),
@@ -154,12 +162,12 @@ def test_a_backend_that_is_down_is_left_alone_after_some_tries(commands: Command
     ended = commands("session", "evaluate", "--all", *evaluators("down@1"), "--json")
     assert (ended.code, ended.document["statuses"]) == (8, {"failed": 30})
     assert ended.document["not_tried_again"] == 14
-    assert Counter(one["attempts"] for one in commands.rows("scoring")) == {1: 14, 5: 16}
+    assert Counter(one.attempts for one in scorings(commands)) == {1: 14, 5: 16}
 
 
 def test_killed_in_the_middle_and_run_again_nothing_is_there_twice(commands: Commands) -> None:
     store = commands.folder / ".rejudge" / "rejudge.db"
-    store_with_sessions(store, 150).close()
+    store_with_sessions(store, 100).close()
     register(commands, SLOW, "evaluate")
     names = evaluators("evaluate@1", "rejudge/latency@latest")
     running = commands.start("session", "evaluate", "--all", *names)
@@ -169,17 +177,17 @@ def test_killed_in_the_middle_and_run_again_nothing_is_there_twice(commands: Com
     finally:
         end_group(running)
     before = scored(store)
-    assert 0 < before < 300
+    assert 0 < before < 200
     again = commands("session", "evaluate", "--all", *names, "--json")
-    assert (again.code, again.document["reused"], again.document["scored"]) == (0, before, 300 - before)
-    pairs = Counter((one["session_id"], one["evaluator"]) for one in commands.rows("scoring", "--history"))
-    assert len(pairs) == 300 and set(pairs.values()) == {1}
+    assert (again.code, again.document["reused"], again.document["scored"]) == (0, before, 200 - before)
+    pairs = Counter((one.session_id, one.evaluator) for one in scorings(commands, history=True))
+    assert len(pairs) == 200 and set(pairs.values()) == {1}
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
 def test_interrupted_it_stops_at_once_and_keeps_what_was_finished(commands: Commands, number: signal.Signals) -> None:
     store = commands.folder / ".rejudge" / "rejudge.db"
-    store_with_sessions(store, 150).close()
+    store_with_sessions(store, 100).close()
     register(commands, SLOW, "evaluate")
     running = commands.start("session", "evaluate", "--all", *evaluators("evaluate@1"))
     try:
@@ -188,8 +196,8 @@ def test_interrupted_it_stops_at_once_and_keeps_what_was_finished(commands: Comm
         assert running.wait(timeout=15) == 130
     finally:
         end_group(running)
-    statuses = Counter(one["status"] for one in commands.rows("scoring"))
-    assert set(statuses) == {"scored"} and 0 < statuses["scored"] < 150
+    statuses = Counter(one.status for one in scorings(commands))
+    assert set(statuses) == {"scored"} and 0 < statuses["scored"] < 100
     assert children_of_the_workers(commands.folder) == []
 
 

@@ -13,15 +13,17 @@ def test_a_detached_batch_is_run_where_this_folder_is_served(served: Commands) -
     ended = served("session", "evaluate", "--all", *evaluators("rejudge/latency@latest"), "--detach", "--json")
     assert ended.code == 0, ended.err
     assert ended.document["url"].endswith(ended.document["flow_run_id"])
-    wait_until(lambda: len(served.rows("scoring")) == 5, seconds=90)
-    assert {one["flow_run_id"] for one in served.rows("scoring")} == {ended.document["flow_run_id"]}
+    with served.store as store:
+        wait_until(lambda: len(store.evaluations.scorings()) == 5, seconds=90)
+        assert {one.flow_run_id for one in store.evaluations.scorings()} == {ended.document["flow_run_id"]}
 
 
 def test_a_folder_that_nothing_serves_is_told_so(twelve: Commands) -> None:
     ended = twelve("session", "evaluate", "--all", *evaluators("rejudge/latency@latest"), "--detach")
     assert ended.code == 2
     assert "rejudge up" in ended.err
-    assert twelve.rows("scoring") == []
+    with twelve.store as store:
+        assert store.evaluations.scorings() == []
 
 
 def test_where_no_server_is_up_down_says_so_and_detaching_is_refused(tmp_path: Path) -> None:
