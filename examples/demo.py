@@ -5,6 +5,7 @@ Needs no key and no network. Everything it makes is in ``examples/.demo/``, whic
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import shlex
@@ -19,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 EXAMPLES = Path(__file__).absolute().parent
-FOLDER = EXAMPLES / ".demo"
 STEPS = 7
 PAYMENTS = 4
 """What the customers of the recorded runs were paid."""
@@ -36,10 +36,12 @@ class Demo:
     """The commands of the demo, each shown before it is run.
 
     Args:
+        folder: Where they run, and keep what they make.
         environment: Of every command.
     """
 
-    def __init__(self, environment: dict[str, str]) -> None:
+    def __init__(self, folder: Path, environment: dict[str, str]) -> None:
+        self.folder = folder
         self._environment = environment
         self._began = time.monotonic()
         self._step = 0
@@ -54,6 +56,10 @@ class Demo:
         self._step += 1
         print(f"\n[{self._step}/{STEPS}] {what}", flush=True)
 
+    def example(self, name: str) -> str:
+        """Path of a file of the examples, as it is typed in the demo's folder."""
+        return os.path.relpath(EXAMPLES / name, self.folder)
+
     def rejudge(self, *arguments: str) -> None:
         """Run a command, shown as it is typed."""
         print(f"  $ rejudge {shlex.join(arguments)}", flush=True)
@@ -67,7 +73,9 @@ class Demo:
     def document(self, *arguments: str) -> Any:
         """What a command says with ``--json``; not shown."""
         command = [sys.executable, "-m", "rejudge.cli", *arguments, "--json"]
-        done = subprocess.run(command, cwd=FOLDER, env=self._environment, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command, cwd=self.folder, env=self._environment, capture_output=True, text=True, check=False
+        )
         if done.returncode != 0:
             raise Failed(f"rejudge {shlex.join(arguments)}: {done.stderr.strip()}")
         return json.loads(done.stdout)
@@ -75,7 +83,7 @@ class Demo:
     def _run(self, command: list[str]) -> None:
         with subprocess.Popen(
             command,
-            cwd=FOLDER,
+            cwd=self.folder,
             env=self._environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -87,24 +95,24 @@ class Demo:
             for line in running.stdout:
                 print(f"    {line}" if line.strip() else "", end="" if line.strip() else "\n", flush=True)
         if running.returncode != 0:
-            raise Failed(f"that ended with exit code {running.returncode}; what it left is in {FOLDER}")
+            raise Failed(f"that ended with exit code {running.returncode}; what it left is in {self.folder}")
 
 
 def run(demo: Demo) -> None:
     """All of it, in the order in which a user would."""
     demo.step("Import real traces of seven frameworks, as they left them: OTLP in JSON and protobuf")
-    demo.rejudge("session", "import", "../traces", "--agent", "weather-desk")
+    demo.rejudge("session", "import", demo.example("traces"), "--agent", "weather-desk")
     demo.rejudge("session", "list", "--agent", "weather-desk")
 
     demo.step("Judge them with built-in evaluators (this starts a local Prefect server first)")
     demo.rejudge("session", "evaluate", "--agent", "weather-desk", *_evaluators(SIGNALS))
 
     demo.step("Record an agent of ours: twelve customers ask a support desk, a scripted model answers")
-    demo.python("../support/record.py")
+    demo.python(demo.example("support/record.py"))
 
     demo.step("Say how to run it again, how to judge it, and which sessions count")
-    demo.rejudge("agent", "register", "support", "--entrypoint", "../support/agent.py:run")
-    demo.rejudge("evaluator", "register", "refund-check", "--script", "../evaluators/refund_check.py")
+    demo.rejudge("agent", "register", "support", "--entrypoint", f"{demo.example('support/agent.py')}:run")
+    demo.rejudge("evaluator", "register", "refund-check", "--script", demo.example("evaluators/refund_check.py"))
     demo.rejudge("cohort", "create", "customers", "--tag", "baseline")
 
     demo.step("Replay unchanged: the agent's code runs, the recording answers its tools. What differs is noise")
@@ -113,13 +121,13 @@ def run(demo: Demo) -> None:
     demo.rejudge("experiment", "run", "unchanged", "--cohort", "customers@1")
 
     demo.step("Replay with a shorter prompt, which leaves a rule out: check the refund policy before you refund")
-    prompt = ("--system-prompt", "@../support/prompts/terse.md")
+    prompt = ("--system-prompt", f"@{demo.example('support/prompts/terse.md')}")
     demo.rejudge("experiment", "create", "terse-prompt", *_evaluators(JUDGES), *misses, *prompt)
     demo.rejudge("experiment", "run", "terse-prompt", "--cohort", "customers@1", "--html", "report.html")
 
     demo.step("Read the verdict from stored rows, and see that no replay paid anybody: only recordings answered")
     verdicts = _verdicts(demo.document("experiment", "compare", "terse-prompt"))
-    paid = len((FOLDER / "payments.log").read_text("utf-8").splitlines())
+    paid = len((demo.folder / "payments.log").read_text("utf-8").splitlines())
     for name, verdict in verdicts.items():
         print(f"    {name}: {verdict}")
     print(f"    payments.log: {paid} payments, those of step 3")
@@ -133,14 +141,14 @@ def _verdicts(comparison: Any) -> dict[str, str]:
 
 def say_what_to_type_next(demo: Demo) -> None:
     """The end of it."""
-    rejudge = os.path.relpath(Path(sys.executable).with_name("rejudge"), FOLDER)
+    rejudge = os.path.relpath(Path(sys.executable).with_name("rejudge"), demo.folder)
     print(
         f"""
 Done in {demo.seconds:.0f} s. The terse prompt is cheaper, and refunds what nobody checked.
 
-  Report     {os.path.relpath(FOLDER / "report.html")}
+  Report     {os.path.relpath(demo.folder / "report.html")}
 
-Next, in {os.path.relpath(FOLDER)}:
+Next, in {os.path.relpath(demo.folder)}:
 
   alias rejudge={rejudge}
   rejudge experiment compare terse-prompt              the verdict again, out of what is stored
@@ -169,51 +177,71 @@ def model_server() -> Iterator[str]:
             server.terminate()
 
 
-def environment(model_url: str) -> dict[str, str]:
+def environment(folder: Path, *, model_url: str = "") -> dict[str, str]:
     """Nothing of the user's own store, server or model: the demo neither reads nor touches them."""
     own = ("REJUDGE_", "PREFECT_", "OTEL_", "OPENAI_", "SUPPORT_")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(own)}
     return {
         **kept,
-        "REJUDGE_HOME": str(FOLDER / "home"),
+        "REJUDGE_HOME": str(folder / "home"),
         "REJUDGE_EPHEMERAL": "0",
         "OPENAI_BASE_URL": model_url,
-        "SUPPORT_LEDGER": str(FOLDER),
+        "SUPPORT_LEDGER": str(folder),
         "COLUMNS": "110",
         "PYTHONUTF8": "1",
     }
 
 
-def stop_prefect(variables: dict[str, str]) -> None:
-    """End the server that the demo started, if it did."""
-    subprocess.run(
-        [sys.executable, "-m", "rejudge.cli", "down"], cwd=FOLDER, env=variables, capture_output=True, check=False
-    )
+def stop_prefect(folder: Path) -> None:
+    """End the server that a demo in this folder started, if it did."""
+    command = [sys.executable, "-m", "rejudge.cli", "down"]
+    subprocess.run(command, cwd=folder, env=environment(folder), capture_output=True, check=False)
+
+
+def make_anew(folder: Path) -> None:
+    """An empty folder, whatever an earlier demo left there.
+
+    Raises:
+        Failed: Where the folder holds something else.
+    """
+    mark = folder / ".made-by-the-demo"
+    if folder.exists():
+        if not mark.exists() and any(folder.iterdir()):
+            raise Failed(f"{folder} holds something that the demo did not make; name another folder")
+        stop_prefect(folder)
+        shutil.rmtree(folder)
+    folder.mkdir(parents=True)
+    mark.touch()
+
+
+def run_in(folder: Path) -> Demo:
+    """Run the demo in a folder, and stop there whatever it started."""
+    try:
+        with model_server() as url:
+            print(f"A scripted model answers at {url} (OPENAI_BASE_URL), so that no key is needed.")
+            demo = Demo(folder, environment(folder, model_url=url))
+            run(demo)
+            return demo
+    finally:
+        stop_prefect(folder)
 
 
 def main() -> int:
     """Run the demo; 0 where all of it worked."""
-    print(f"rejudge demo. Everything it makes is in {os.path.relpath(FOLDER)}, made anew each time.", flush=True)
+    parser = argparse.ArgumentParser(description="From a folder of traces to a verdict on a change.")
+    parser.add_argument("--folder", type=Path, default=EXAMPLES / ".demo", help="made anew each time")
+    folder: Path = parser.parse_args().folder.absolute()
+    print(f"rejudge demo. Everything it makes is in {os.path.relpath(folder)}, made anew each time.", flush=True)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what is started here is stopped here
-    variables = environment("")
-    if FOLDER.exists():
-        stop_prefect(variables)  # of a demo that was killed
-        shutil.rmtree(FOLDER)
-    FOLDER.mkdir()
     try:
-        with model_server() as url:
-            demo = Demo(environment(url))
-            print(f"A scripted model answers at {url} (OPENAI_BASE_URL), so that no key is needed.")
-            run(demo)
+        make_anew(folder)
+        say_what_to_type_next(run_in(folder))
     except Failed as failure:
         print(f"\n{failure}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("\ninterrupted", file=sys.stderr)
         return 130
-    finally:
-        stop_prefect(variables)
-    say_what_to_type_next(demo)
     return 0
 
 
