@@ -81,6 +81,9 @@ def _run(given: list[str]) -> int:
         # Nobody reads on; Python would complain once more when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
+    except SystemExit:
+        # How click ends when a pipe closes; its code 1 would say that a gate's rule failed.
+        return PIPE_CLOSED
     return code if isinstance(code, int) else 0
 
 
