@@ -6,34 +6,25 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 
 import rejudge
+from tests.flows.commands import ROOT, Commands
 from tests.otel.agent_spans import request
 from tests.otel.receiver_process import ReceiverProcess
 
-ROOT = Path(__file__).parents[2]
 PREFECT = Path(sys.executable).with_name("prefect")
-START = """
-from rejudge import server, settings
-print(server.find_or_start(settings.current(), say=lambda _: None).api_url)
-"""
 
 
 @pytest.fixture(scope="module")
-def prefect(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """The variables that point at a local Prefect server of this module's own."""
-    home = tmp_path_factory.mktemp("home")
-    variables = {"REJUDGE_HOME": str(home), "PREFECT_HOME": str(home / "prefect"), "CI": "", "PYTHONPATH": str(ROOT)}
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PREFECT_", "REJUDGE_"))}
-    surroundings = {**kept, **variables}
-    done = subprocess.run([sys.executable, "-c", START], env=surroundings, capture_output=True, text=True, check=True)
-    yield {**variables, "PREFECT_API_URL": done.stdout.strip()}
-    subprocess.run([sys.executable, "-m", "rejudge.cli", "down"], env=surroundings, check=True, capture_output=True)
+def prefect(served: Commands) -> dict[str, str]:
+    """The variables that point at the local Prefect server of these tests."""
+    home = served.environment["REJUDGE_HOME"]
+    api_url = served("up", "--json").document["api_url"]
+    return {"REJUDGE_HOME": home, "PREFECT_HOME": f"{home}/prefect", "PREFECT_API_URL": api_url, "CI": ""}
 
 
 def send(receiver: ReceiverProcess, *traces: int) -> None:
@@ -64,7 +55,12 @@ def test_a_receiver_judges_what_arrives_and_what_changes(prefect: dict[str, str]
 
 @pytest.mark.slow
 def test_a_deployment_is_started_by_the_event_of_their_arrival(prefect: dict[str, str], tmp_path: Path) -> None:
-    variables = {**os.environ, **prefect, "REJUDGE_DATABASE_URL": f"sqlite:///{tmp_path / 'store.db'}"}
+    variables = {
+        **os.environ,
+        **prefect,
+        "PYTHONPATH": str(ROOT),
+        "REJUDGE_DATABASE_URL": f"sqlite:///{tmp_path / 'store.db'}",
+    }
     for command in (
         ["work-pool", "create", "rejudge", "--type", "process"],
         ["--no-prompt", "deploy", "--prefect-file", "deployments/on-arrival.yaml", "--all"],
