@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +60,6 @@ class Agents:
         """Every agent, by name."""
         return list_agents(self._database)
 
-    def versions(self, name: str) -> list[AgentVersion]:
+    def versions(self, name: str) -> Sequence[AgentVersion]:
         """Every version of an agent, oldest first."""
         return list_agent_versions(self._database, name)

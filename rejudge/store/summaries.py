@@ -78,7 +78,8 @@ def _counted(connection: Connection, session_ids: Sequence[str], names: Sequence
     )
     for row in connection.execute(query):
         mean, lowest, highest = (None if value is None else float(value) for value in row[6:9])
-        yield MetricSummary(*row[:5], row[5], mean, lowest, highest, int(row[9]), int(row[10]))
+        who = tuple(row[:6])
+        yield MetricSummary(*who, mean, lowest, highest, int(row[9]), int(row[10]))
 
 
 def _together(parts: Sequence[MetricSummary]) -> MetricSummary:
