@@ -78,8 +78,9 @@ def _counted(connection: Connection, session_ids: Sequence[str], names: Sequence
     )
     for row in connection.execute(query):
         mean, lowest, highest = (None if value is None else float(value) for value in row[6:9])
-        who = tuple(row[:6])
-        yield MetricSummary(*who, mean, lowest, highest, int(row[9]), int(row[10]))
+        evaluator, version, digest, name, kind, count = row[:6]
+        passed, failed = int(row[9]), int(row[10])
+        yield MetricSummary(evaluator, version, digest, name, kind, count, mean, lowest, highest, passed, failed)
 
 
 def _together(parts: Sequence[MetricSummary]) -> MetricSummary:
