@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
 from rejudge.otel.conventions import CONVENTIONS
 from rejudge.otel.span import Attributes, Batch, LogRecord, Span, SpanEvent
@@ -68,12 +68,7 @@ def _record(record: LogRecord) -> LogRecord:
 
 
 def _attributes(attributes: Attributes) -> Attributes:
-    return {key: value for key, value in attributes.items() if _is_kept(key) or _is_plain(value)}
-
-
-def _is_plain(value: Any) -> bool:
-    """Numbers and truth values say nothing that was said."""
-    return isinstance(value, bool | int | float)
+    return {key: value for key, value in attributes.items() if _is_kept(key)}
 
 
 @lru_cache(maxsize=10_000)

@@ -13,9 +13,12 @@ from typing import Any, Final, NamedTuple
 
 from rejudge.otel.text import parse_document
 
-_TOKEN: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\]]', re.DOTALL)
+_TOKEN: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|(?P<open>\\?\Z))|[{}\[\]]', re.DOTALL)
+"""A string, a bracket, or a string that has begun and not ended."""
 _KEY: Final = re.compile(rb'"((?:[^"\\]|\\.)*)"\s*:\s*\Z', re.DOTALL)
 _SPACE: Final = b" \t\r\n\xef\xbb\xbf\x1e,"
+ELEMENT_LIMIT: Final = 256 * 1024 * 1024
+"""Bytes of one span, trace or run beyond which it is not read."""
 _LISTS: Final = frozenset({"spans", "logRecords", "log_records", "observations", "data", "traces", "runs"})
 """Keys whose array's elements are given out one by one."""
 _CONTEXT: Final = frozenset({"resource", "scope", "instrumentationLibrary", "processes", "trace", "info"})
@@ -43,12 +46,10 @@ def values(chunks: Iterable[bytes], limit: int) -> Iterator[Value]:
     for chunk in chunks:
         buffer += chunk
         while True:
-            match = _TOKEN.search(buffer, position)
+            match, position = _next(buffer, position)
             if match is None:
-                position = _resume(buffer, position)
                 break
             token = buffer[match.start()]
-            position = match.end()
             if token in b"{[":
                 if depth == 0:
                     start = match.start()
@@ -69,10 +70,12 @@ def values(chunks: Iterable[bytes], limit: int) -> Iterator[Value]:
         yield Value(base + start, buffer[start:], False)
 
 
-def _resume(buffer: bytes, position: int) -> int:
-    """Where to search on when more has come: at a string that has begun and not ended, else at the end."""
-    quote = buffer.find(b'"', position)
-    return len(buffer) if quote < 0 else quote
+def _next(buffer: bytes, position: int) -> tuple[re.Match[bytes] | None, int]:
+    """The next whole token; where there is none, the position to search on from when more has come."""
+    match = _TOKEN.search(buffer, position)
+    if match is None:
+        return None, len(buffer)
+    return (None, match.start()) if match["open"] is not None else (match, match.end())
 
 
 class Element(NamedTuple):
@@ -86,9 +89,13 @@ class Element(NamedTuple):
     """The resource and scope that stand before it."""
 
 
-def elements(chunks: Iterable[bytes]) -> Iterator[Element]:
-    """The complete elements of every list of spans in a stream of one JSON value, whole or broken."""
-    return _Splitter().run(chunks)
+def elements(chunks: Iterable[bytes], limit: int) -> Iterator[Element]:
+    """The complete elements of every list of spans in a stream of one JSON value, whole or broken.
+
+    Raises:
+        ValueError: At an element of more than ``limit`` bytes; the ones before it were given out.
+    """
+    return _Splitter(limit).run(chunks)
 
 
 class _Level:
@@ -107,7 +114,8 @@ class _Level:
 class _Splitter:
     """Brackets open and close; what lies inside an element or a context is passed over by counting."""
 
-    def __init__(self) -> None:
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
         self._buffer = b""
         self._base = 0
         self._position = 0
@@ -120,11 +128,9 @@ class _Splitter:
         for chunk in chunks:
             self._buffer += chunk
             while True:
-                match = _TOKEN.search(self._buffer, self._position)
+                match, self._position = _next(self._buffer, self._position)
                 if match is None:
-                    self._position = _resume(self._buffer, self._position)
                     break
-                self._position = match.end()
                 token = self._buffer[match.start()]
                 if token == 0x22:
                     continue
@@ -132,6 +138,8 @@ class _Splitter:
                     self._opened(match.start(), token)
                 elif (found := self._closed(match.end())) is not None:
                     yield found
+            if self._inside and self._base + len(self._buffer) - self._start > self._limit:
+                raise ValueError(f"an element of more than {self._limit} bytes at byte {self._start}")
             self._forget()
 
     def _opened(self, at: int, token: int) -> None:
@@ -203,14 +211,24 @@ def span_named_in(content: bytes) -> str | None:
     return ":".join(match[1].decode("utf-8", "replace") if match else "?" for match in (trace, span))
 
 
-def documents(chunks: Iterable[bytes], refuse: Callable[[int, bytes, str], None]) -> Iterator[Any]:
+def documents(
+    chunks: Iterable[bytes], refuse: Callable[[int, bytes, str], None], *, limit: int = ELEMENT_LIMIT
+) -> Iterator[Any]:
     """Small documents of the same shape as a huge or broken one, each with one element of its list.
 
     Args:
         chunks: The bytes of one JSON value.
         refuse: Told of each complete element that is no JSON: its offset, its bytes, why.
+        limit: Bytes of one element beyond which the rest of the document is refused.
     """
-    for element in elements(chunks):
+    try:
+        yield from _documents(elements(chunks, limit), refuse)
+    except ValueError as error:
+        refuse(0, b"", str(error))
+
+
+def _documents(found: Iterable[Element], refuse: Callable[[int, bytes, str], None]) -> Iterator[Any]:
+    for element in found:
         try:
             value = parse_document(element.content)
         except (ValueError, RecursionError) as error:

@@ -107,8 +107,9 @@ def storable(document: Any) -> bool:
 KEYS = sorted(
     {
         "gen_ai.operation.name", "gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.usage.input_tokens",
-        "gen_ai.tool.call.arguments", "gen_ai.tool.call.result", "gen_ai.tool.definitions", "gen_ai.system_instructions",
-        "gen_ai.response.finish_reasons", "gen_ai.agent.name", "gen_ai.request.model", "gen_ai.prompt", "gen_ai.completion",
+        "gen_ai.tool.call.arguments", "gen_ai.tool.call.result", "gen_ai.tool.definitions", "gen_ai.completion",
+        "gen_ai.response.finish_reasons", "gen_ai.agent.name", "gen_ai.request.model", "gen_ai.prompt",
+        "gen_ai.system_instructions",
         "gen_ai.prompt.0.role", "gen_ai.prompt.0.content", "gen_ai.prompt.0.tool_calls.0.name", "llm.request.type",
         "openinference.span.kind", "input.value", "output.value", "llm.input_messages.0.message.role", "metadata",
         "llm.input_messages.0.message.tool_calls.0.tool_call.function.arguments", "llm.invocation_parameters",
@@ -117,9 +118,10 @@ KEYS = sorted(
         "langfuse.observation.model.name", "langsmith.span.kind", "mlflow.spanType", "mlflow.spanInputs",
         "mlflow.spanOutputs", "mlflow.chat.tokenUsage", "ai.operationId", "ai.prompt", "ai.prompt.messages",
         "ai.response.toolCalls", "ai.toolCall.args", "events", "all_messages_events", "request_data", "response_data",
-        "agent_name", "tool_arguments", "model_request_parameters", "logfire.span_type", "gcp.vertex.agent.llm_request",
-        "gcp.vertex.agent.llm_response", "gcp.vertex.agent.tool_call_args", "haystack.component.type",
-        "haystack.component.input", "haystack.component.output", "haystack.agent.step.llm.output", "session.id",
+        "agent_name", "tool_arguments", "model_request_parameters", "logfire.span_type",
+        "gcp.vertex.agent.llm_request", "gcp.vertex.agent.llm_response", "gcp.vertex.agent.tool_call_args",
+        "haystack.component.type", "haystack.component.input", "haystack.component.output",
+        "haystack.agent.step.llm.output", "session.id",
         "span.type", "tool_name", "call_id", "input_tokens", "kitaru.node", "error.type", "user.id", "llm.model_name",
     }
 )  # fmt: skip

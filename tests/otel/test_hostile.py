@@ -1,4 +1,4 @@
-"""What is broken costs only itself: no crash, no hang, a refusal that says where and why, and the good beside it kept."""
+"""What is broken costs only itself: no crash, no hang, a refusal that says where and why."""
 
 from __future__ import annotations
 

@@ -43,6 +43,7 @@ FIELDS: Final[dict[str, str]] = {
     "gen_ai.usage.output_tokens.reasoning": "reasoning_tokens",
     "gen_ai.usage.details.input_audio_tokens": "input_audio_tokens",
     "gen_ai.usage.details.output_audio_tokens": "output_audio_tokens",
+    "operation.cost": "cost",
     "gen_ai.usage.cost": "cost",
     "gen_ai.cost.total_cost": "cost",
     "gen_ai.tool.name": "tool_name",
