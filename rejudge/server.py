@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass
 from http.client import HTTPConnection, HTTPException
 from importlib.metadata import version
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 from rejudge import settings
 from rejudge.errors import RejudgeError, UsageError
@@ -32,6 +32,10 @@ START_LIMIT: Final = 180.0
 """Seconds a server may take to answer: a fresh database on a busy machine takes over a minute."""
 STOP_LIMIT: Final = 15.0
 """Seconds a server may take to end before it is killed."""
+LOCK_LIMIT: Final = 2 * START_LIMIT + 60.0
+"""Seconds to wait for another command: longer than it may take to start a server, at its second port."""
+SPAWN_LIMIT: Final = 60.0
+"""Seconds a shell may take to put a process into the background."""
 
 VARIABLES: Final = {
     # One transaction per event is the default, and drops states under load: a third of the cost this way.
@@ -101,6 +105,7 @@ def find_or_start(chosen: Settings, *, say: Callable[[str], None]) -> Server:
         # Another command may have started it while this one waited, or was stopped while it came up.
         server = _recorded(chosen)
         if server is not None and is_alive(server.pid) and runs_command(server.pid, "prefect"):
+            say(f"Waiting for the local Prefect server at {server.url} to answer")
             if _came_up(server):
                 return server
             end_process(server.pid)
@@ -152,16 +157,24 @@ def spawn_detached(arguments: list[str], *, log: Path, folder: Path, environment
     """Start a process that outlives this one, its terminal and its Ctrl-C; returns its pid.
 
     The shell in between ends at once: the process is nobody's child, so its death leaves no zombie.
+
+    Raises:
+        RejudgeError: Where the shell does not end.
     """
-    launched = subprocess.run(
-        ["/bin/sh", "-c", '"$@" </dev/null >>"$0" 2>&1 & echo $!', str(log), *arguments],
-        cwd=folder,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        start_new_session=True,
-        check=True,
-    )
+    try:
+        launched = subprocess.run(
+            ["/bin/sh", "-c", '"$@" </dev/null >>"$0" 2>&1 & echo $!', str(log), *arguments],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+            check=True,
+            timeout=SPAWN_LIMIT,
+        )
+    except subprocess.TimeoutExpired as error:
+        message = f"{arguments[0]} could not be put into the background within {SPAWN_LIMIT:g} s"
+        raise RejudgeError(message, mend=f"see {log}, and how busy the machine is") from error
     return int(launched.stdout)
 
 
@@ -188,7 +201,9 @@ def _start(chosen: Settings, *, say: Callable[[str], None]) -> Server:
 def _spawn_server(chosen: Settings, *, port: int, log: Path) -> int:
     # -P and the folder: a user's own email.py or flows/ in the current folder is nothing to the server.
     command = [sys.executable, "-P", "-m", "prefect", "server", "start", "--host", HOST, "--port", str(port)]
-    environment = settings.environment_with(variables(chosen), without=_WITHHELD)
+    # Its pages ask the default port otherwise, whichever server that is.
+    own = {"PREFECT_SERVER_UI_API_URL": f"http://{HOST}:{port}/api"}
+    environment = settings.environment_with({**variables(chosen), **own}, without=_WITHHELD)
     return spawn_detached(command, log=log, folder=chosen.prefect_home, environment=environment)
 
 
@@ -216,14 +231,21 @@ def _free_port(*, any_port: bool = False) -> int:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether there is a process of this number that is ours."""
+    """Whether there is a process of this number that is ours and has not ended."""
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, PermissionError):
+        return False  # without the permission, the number belongs to another user's process by now
+    return not _is_zombie(pid)
+
+
+def _is_zombie(pid: int) -> bool:
+    # In a container whose first process takes in no orphans, one that ended keeps its number for ever.
+    try:
+        facts = Path(f"/proc/{pid}/stat").read_bytes()
+    except OSError:
         return False
-    except PermissionError:
-        return False  # the number belongs to another user's process by now
-    return True
+    return facts.rpartition(b")")[2].split()[0] == b"Z"
 
 
 def runs_command(pid: int, word: str) -> bool:
@@ -269,6 +291,7 @@ def locked(folder: Path, name: str) -> Iterator[None]:
 
     Raises:
         UsageError: Where the folder cannot be written.
+        RejudgeError: Where another process holds it for longer than `LOCK_LIMIT`.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -277,8 +300,21 @@ def locked(folder: Path, name: str) -> Iterator[None]:
         message = f"cannot write in {folder}: {error.strerror}"
         raise UsageError(message, mend="set REJUDGE_HOME to a folder that can be written") from error
     with lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        _wait_for(lock)
         yield
+
+
+def _wait_for(lock: IO[str]) -> None:
+    deadline = time.monotonic() + LOCK_LIMIT
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                message = f"another command has held {lock.name} for {LOCK_LIMIT:g} s"
+                raise RejudgeError(message, mend="end the rejudge command that hangs, and try again") from None
+        time.sleep(0.05)
 
 
 def _last_line(log: Path) -> str:
