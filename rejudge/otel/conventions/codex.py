@@ -114,5 +114,5 @@ CONVENTION: Final = Convention(
     kind=_kind,
     read=_read,
     spans_of_records=spans_of_records,
-    sessions=("conversation.id", "conversation_id", "thread.id"),
+    sessions=("conversation.id", "conversation_id", "thread_id", "thread.id"),
 )

@@ -72,6 +72,7 @@ _OPERATIONS: Final[dict[str, Kind]] = {
     "generate_content": "llm",
     "generate": "llm",
     "llm_call": "llm",
+    "call_llm": "llm",
     "responses": "llm",
     "embeddings": "embedding",
     "embedding": "embedding",

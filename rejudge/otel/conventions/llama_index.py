@@ -1,4 +1,4 @@
-"""LlamaIndex through OpenInference: every step of a workflow is a span, its input the state of the workflow."""
+"""LlamaIndex through OpenInference and OpenLLMetry: every step of a workflow is a span, its input the workflow's."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from rejudge.otel.span import Span
 
 
 def _claims(scope: str, keys: frozenset[str]) -> bool:
-    return scope.endswith("instrumentation.llama_index")
+    return scope.endswith(("instrumentation.llama_index", "instrumentation.llamaindex"))
 
 
 def _kind(span: Span, reading: Reading) -> Kind | None:
-    # Building the request is labelled LLM, and calls no model.
-    return "span" if "._prepare_chat" in span.name else None
+    if "._prepare_chat" in span.name:
+        return "span"  # building the request is labelled LLM, and calls no model
+    # OpenLLMetry calls everything a task, the tool too.
+    return "tool" if "tool.name" in span.attributes and "tool.arguments" in span.attributes else None
 
 
 def _read(span: Span, reading: Reading) -> None:

@@ -7,6 +7,7 @@ from typing import Any, Final
 from rejudge.otel.conventions.events import events_of_list, read_all
 from rejudge.otel.conventions.messages import messages_of, output_messages_of
 from rejudge.otel.conventions.reading import MISSING, Convention, Kind, Reading
+from rejudge.otel.conventions.usage import read_usage
 from rejudge.otel.conventions.values import arguments_of, result_of
 from rejudge.otel.span import Span
 from rejudge.otel.text import undo_json
@@ -70,6 +71,9 @@ def _read(span: Span, reading: Reading) -> None:
         if events is not None:
             read_all(events_of_list(events), reading)
         _read_request(attributes, reading)
+        usage = undo_json(attributes.get("usage"))
+        if isinstance(usage, dict):
+            read_usage(usage, reading)
         parameters = undo_json(attributes.get("model_request_parameters"))
         if isinstance(parameters, dict):
             reading.offer(tool_definitions=parameters.get("function_tools") or None)

@@ -108,6 +108,10 @@ def _session_rank(key: str) -> int:
     return _SESSION_ORDER.index(key) if key in _SESSION_ORDER else len(_SESSION_ORDER)
 
 
+_THREADS: Final = frozenset({"thread.id", "thread_id"})
+"""Names under which Rust programs write the thread of the operating system too, as a number."""
+
+
 def session_id_of(span: Span) -> str | None:
     """The session or conversation id that a span carries itself."""
     attributes = span.attributes
@@ -115,6 +119,6 @@ def session_id_of(span: Span) -> str | None:
         value: Any = attributes[key]
         if isinstance(value, str) and value:
             return value.strip('"') or None
-        if isinstance(value, int) and not isinstance(value, bool):
+        if isinstance(value, int) and not isinstance(value, bool) and key not in _THREADS:
             return str(value)
     return None

@@ -36,8 +36,6 @@ def _kind(span: Span, reading: Reading) -> Kind | None:
     if isinstance(request, str) and request in _REQUESTS:
         return _REQUESTS[request]
     said = attributes.get("traceloop.span.kind")
-    if said == "task" and "tool.name" in attributes and "tool.arguments" in attributes:
-        return "tool"  # LlamaIndex: everything is a task, the tool too
     return _KINDS.get(said, "span") if isinstance(said, str) else None
 
 
