@@ -286,12 +286,15 @@ def _record(chosen: Settings, server: Server) -> None:
 
 
 @contextmanager
-def locked(folder: Path, name: str) -> Iterator[None]:
+def locked(folder: Path, name: str, *, limit: float = LOCK_LIMIT) -> Iterator[None]:
     """Holds a lock between processes for the length of a block.
+
+    Args:
+        limit: Seconds to wait for it.
 
     Raises:
         UsageError: Where the folder cannot be written.
-        RejudgeError: Where another process holds it for longer than `LOCK_LIMIT`.
+        RejudgeError: Where another process holds it for longer.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -300,19 +303,19 @@ def locked(folder: Path, name: str) -> Iterator[None]:
         message = f"cannot write in {folder}: {error.strerror}"
         raise UsageError(message, mend="set REJUDGE_HOME to a folder that can be written") from error
     with lock:
-        _wait_for(lock)
+        _wait_for(lock, limit)
         yield
 
 
-def _wait_for(lock: IO[str]) -> None:
-    deadline = time.monotonic() + LOCK_LIMIT
+def _wait_for(lock: IO[str], limit: float) -> None:
+    deadline = time.monotonic() + limit
     while True:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return
         except BlockingIOError:
             if time.monotonic() > deadline:
-                message = f"another command has held {lock.name} for {LOCK_LIMIT:g} s"
+                message = f"another command has held {lock.name} for {limit:g} s"
                 raise RejudgeError(message, mend="end the rejudge command that hangs, and try again") from None
         time.sleep(0.05)
 
