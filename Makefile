@@ -5,7 +5,8 @@ WORKERS ?= 2
 FUZZ_SECONDS ?= 60
 
 export PYTHONUTF8 := 1
-unexport PYTHONHOME PYTHONPATH VIRTUAL_ENV
+# The last one makes every command compile what it imports, again and again: three times the start.
+unexport PYTHONHOME PYTHONPATH VIRTUAL_ENV PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test test-extras check bench fuzz lock clean
 

@@ -33,7 +33,9 @@ class Place:
             for name, value in os.environ.items()
             if not name.startswith(("REJUDGE_", "PREFECT_", "OTEL_"))
         }
-        kept.pop("CI", None)
+        # Without bytecode every command compiles what it imports, which would be most of what is measured.
+        for name in ("CI", "PYTHONDONTWRITEBYTECODE"):
+            kept.pop(name, None)
         return {**kept, "REJUDGE_HOME": str(self.folder / "home"), "PYTHONPATH": str(ROOT)}
 
     @property
