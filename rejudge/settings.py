@@ -101,6 +101,11 @@ def put(variables: Mapping[str, str]) -> None:
     os.environ.update(variables)
 
 
+def is_set(name: str) -> bool:
+    """Whether an environment variable is set, to whatever."""
+    return name in os.environ
+
+
 def drop(*names: str) -> None:
     """Unset environment variables of this process."""
     for name in names:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rejudge.cli.importing import import_models
 from rejudge.errors import UsageError
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def evaluator_options(*, required: bool) -> Callable[[Callable[..., Any]], Calla
 def _choices(
     references: tuple[str, ...], params: tuple[str, ...], connections: tuple[str, ...]
 ) -> tuple[EvaluatorChoice, ...]:
+    import_models()
     from rejudge.models.requests import EvaluatorChoice
 
     for reference in references:

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from rejudge.cli.importing import import_models
+
 if TYPE_CHECKING:
     from rejudge.api import Store
 
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
 @contextmanager
 def opened() -> Iterator[Store]:
     """The store that the settings name, closed again at the end."""
+    import_models()
     import rejudge.api
 
     with rejudge.api.open() as store:

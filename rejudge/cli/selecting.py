@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rejudge.cli.importing import import_models
 from rejudge.errors import UsageError
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ def _selection(ids: tuple[str, ...], **ways: Any) -> Selection | None:
     twice = sorted({one for one in ids if ids.count(one) > 1}) if len(set(ids)) < len(ids) else []
     if twice:
         raise UsageError(f"session {twice[0]} is named twice", mend="name each session once")
+    import_models()
     from rejudge.models.selection import Selection
 
     return Selection(**given)
