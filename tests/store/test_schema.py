@@ -3,23 +3,48 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import text
+from sqlalchemy import Connection, inspect, text
 
 from rejudge.errors import StoreError, UsageError
 from rejudge.store.engine import Database, connect
-from rejudge.store.schema import HEAD, prepare, schema_version, upgrade
+from rejudge.store.schema import HEAD, migrate, prepare, schema_version, upgrade
 from rejudge.store.tables import Table
 
 
-def test_migrations_make_exactly_the_tables(database: Database) -> None:
+def _differences(connection: Connection) -> list[Any]:
+    context = MigrationContext.configure(connection, opts={"compare_type": True})
+    return list(compare_metadata(context, Table.metadata))
+
+
+def test_a_new_store_holds_exactly_the_tables(database: Database) -> None:
     with database.read() as connection:
         assert schema_version(connection) == HEAD
-        context = MigrationContext.configure(connection, opts={"compare_type": True})
-        assert compare_metadata(context, Table.metadata) == []
+        assert _differences(connection) == []
+
+
+def test_migrations_make_exactly_the_tables(database: Database) -> None:
+    with database.write() as connection:
+        made = _columns(connection)
+        Table.metadata.drop_all(connection)
+        connection.execute(text("DROP TABLE alembic_version"))
+        migrate(connection)
+        assert schema_version(connection) == HEAD
+        assert _differences(connection) == []
+        assert _columns(connection) == made
+
+
+def _columns(connection: Connection) -> dict[str, dict[str, str]]:
+    """Every table with its columns and their types, the note of the version among them."""
+    found = inspect(connection)
+    return {
+        table: {column["name"]: f"{column['type']} {column['nullable']}" for column in found.get_columns(table)}
+        for table in sorted(found.get_table_names())
+    }
 
 
 def test_a_newer_store_is_refused_with_the_mend(database: Database) -> None:
