@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rejudge.models.attributes import SCOPE
 from rejudge.otel.conventions.reading import AI_KINDS, MISSING, Reading
 from rejudge.otel.conventions.shape import read_span
 from rejudge.otel.tree import Item
@@ -13,6 +14,7 @@ def settle(items: list[Item]) -> None:
         item.reading = read_span(item.span, item.records)
     _settle_kinds(items)
     _absorb_events(items)
+    _prefer_ours(items)
     _merge_nested_calls(items)
     _merge_same_answers(items)
     _find_agents(items)
@@ -82,6 +84,38 @@ def _absorb_events(items: list[Item]) -> None:
                 item.merged_into = call
 
 
+def _prefer_ours(items: list[Item]) -> None:
+    """A call that an instrumentation saw around ours is ours: it holds the exact payloads, and every attempt.
+
+    Not where a model's answer came and only the instrumentation saw it fail.
+    """
+    inside: dict[int, list[Item]] = {}
+    around: dict[int, Item] = {}
+    for item in items:
+        if item.span.scope == SCOPE and item.kind in ("llm", "tool"):
+            outer = _same_call_above(item)
+            if outer is not None:
+                around[id(outer)] = outer
+                inside.setdefault(id(outer), []).append(item)
+    for identity, outer in around.items():
+        ours = inside[identity]
+        failed_outside = outer.span.status_code == 2 and all(item.span.status_code != 2 for item in ours)
+        if outer.kind == "llm" and failed_outside:
+            continue
+        outer.elided = True
+        for item in ours:
+            item.reading.offer(agent_name=outer.reading.agent_name, provider=outer.reading.provider)
+
+
+def _same_call_above(item: Item) -> Item | None:
+    above = item.parent
+    while above is not None and above.kind not in AI_KINDS:
+        above = above.parent
+    if above is None or above.kind != item.kind or above.elided or above.span.scope == SCOPE:
+        return None
+    return above if item.kind == "llm" or above.reading.tool_name == item.reading.tool_name else None
+
+
 def _merge_nested_calls(items: list[Item]) -> None:
     """A model call directly inside a model call is the same call, seen by a framework and by a client."""
     for item in items:
@@ -96,7 +130,7 @@ def _merge_nested_calls(items: list[Item]) -> None:
 def _call_above(item: Item) -> Item | None:
     above = item.parent
     while above is not None:
-        if above.kind == "llm":
+        if above.kind == "llm" and (above.merged_into is not None or not above.elided):
             return above.merged_into or above
         if above.kind in ("tool", "agent"):
             return None

@@ -95,6 +95,8 @@ class Prefix:
         self._due = {
             call.node_id: call for call in calls if call.index < fork.index and call.node_id not in self._enclosing
         }
+        known = {call.node_id for call in calls}
+        self._inside = {call.node_id: [at for at in call.covers if at in known] for call in calls if call.covers}
         self._models = sorted(call.index for call in calls if call.kind == "model")
 
     @property
@@ -137,7 +139,14 @@ class Prefix:
             return Place.ENCLOSING
         for answered in (call.node_id, *call.covers):
             self._due.pop(answered, None)
+        for around in [due for due in self._due.values() if self._ran_inside(due)]:
+            del self._due[around.node_id]
         return call
+
+    def _ran_inside(self, call: RecordedCall) -> bool:
+        """Whether a call was let run, and all that it called has been answered (a sub-agent called as a tool)."""
+        inside = self._inside.get(call.node_id, ())
+        return bool(inside) and not any(node_id in self._due for node_id in inside)
 
     def _beside_the_fork(self) -> bool:
         """Whether only calls are due that ran side by side with the fork node: no model call lies between them."""

@@ -59,6 +59,21 @@ ANTHROPIC: Final = Capabilities(
 )
 
 
+PYDANTIC_AI: Final = Capabilities(
+    adapter="pydantic_ai",
+    seam="a capability: `Agent(…, capabilities=[Replayable()])`, innermost of the agent's own",
+    models="yes: every model, through a `WrapperModel`",
+    streaming="yes: the recorded events, one by one",
+    tools="yes: functions, `ModelRetry`, approvals and deferred calls, media in results",
+    parallel="yes",
+    sub_agents="yes: an agent with the capability inside a tool; `sub_agents=[…]` has the tool run in a replay",
+    mcp="yes: the calls; the server is still asked for its list of tools",
+    imported_sessions="yes: responses are made of the recorded messages",
+    refused="agents with batched requests or durable execution; realtime sessions, embeddings and image generation "
+    "have no seam, and are not the agent's own requests",
+)
+
+
 def markdown_table(adapters: Iterable[Capabilities]) -> str:
     """One row for each thing that can be intercepted, one column for each adapter.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import httpx
@@ -16,41 +15,28 @@ from openai import OpenAI
 
 import rejudge
 from rejudge.errors import NoRecordedAnswer, ReplayEnded, UsageError
-from rejudge.models.override import Override
 from rejudge.models.policy import HistoryPolicy, PolicySet
-from rejudge.models.session import SessionView
 from rejudge.replay import agent_spec, replay_inputs, replay_session
 from tests.model_server import ModelServer, Reply, cut_off, says, status
 from tests.otel.traces import sessions_of
 
 from .agents import openai_desk, openai_responses_desk, openai_traced
-from .desk import TURNS, Desk, served, touched
-from .running import OFFLINE, UNTIL, answers, assert_equal, recorded, replayed, tools
+from .desk import served
+from .running import OFFLINE, assert_equal, recorded, replayed
+from .scenarios import OVERRIDES, Agent, replays_unchanged, replays_with
 
-INPUTS = {"turns": TURNS}
 AGENTS = {
-    "chat": (openai_desk, INPUTS),
-    "responses": (openai_responses_desk, INPUTS),
-    "responses-streamed": (openai_responses_desk, {**INPUTS, "streamed": True}),
+    "chat": Agent(openai_desk.run),
+    "responses": Agent(openai_responses_desk.run),
+    "responses-streamed": Agent(openai_responses_desk.run, {"streamed": True}),
 }
 
 
-@pytest.fixture(params=AGENTS)
-def desk(request: pytest.FixtureRequest) -> tuple[ModuleType, Any]:
-    """An agent and its inputs."""
-    return AGENTS[request.param]
-
-
+@pytest.mark.parametrize("agent", AGENTS.values(), ids=AGENTS)
 def test_a_conversation_replays_offline_and_equals_its_recording(
-    desk: tuple[ModuleType, Any], desk_log: Path, monkeypatch: pytest.MonkeyPatch
+    agent: Agent, desk_log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    agent, inputs = desk
-    with served(Desk(), monkeypatch):
-        baseline = recorded(agent.run, inputs)
-    ran = touched()
-    outcome = replayed(agent.run, baseline)  # nobody listens there any more
-    assert_equal(outcome, baseline)
-    assert touched() == ran
+    baseline = replays_unchanged(agent, monkeypatch)
     names = [node.tool_name for node in baseline.tool_calls]
     assert sorted(names[:2]) == ["get_weather", "get_weather"]
     assert names[2:] == ["convert_temperature", "lookup_order", "get_weather"]
@@ -58,68 +44,24 @@ def test_a_conversation_replays_offline_and_equals_its_recording(
     assert len(baseline.llm_calls) == 10 and all(node.input_tokens for node in baseline.llm_calls)
 
 
+@pytest.mark.parametrize("agent", ["chat", "responses-streamed"])
+@pytest.mark.parametrize("name", OVERRIDES)
+def test_an_override_changes_what_follows_from_it_and_nothing_else(
+    name: str, agent: str, desk_log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replays_with(name, AGENTS[agent], monkeypatch)
+
+
 def test_a_replay_in_a_process_of_its_own_equals_the_recording(
     desk_log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with served(Desk(), monkeypatch):
-        baseline = recorded(openai_desk.run, INPUTS)
+    agent = AGENTS["chat"]
+    with served(agent.desk, monkeypatch):
+        baseline = recorded(agent.run, agent.inputs)
     spec = agent_spec(entrypoint="openai_desk.py:run", folder=Path(openai_desk.__file__).parent)
     result = replay_session(baseline, spec, policies=OFFLINE)
     assert (result.status, result.divergence, result.fidelity.ratio) == ("completed", None, 1.0), result.reason
     assert result.outputs == baseline.session.outputs
-
-
-OVERRIDES = {
-    "model": (Override(model="desk-9"), 0, ["model"]),
-    "one-model": (Override(model={"desk-2": "desk-9"}), 10, ["model:desk-2"]),
-    "system-prompt": (Override(system_prompt="You are the weather desk of Oslo."), 0, ["system_prompt"]),
-    "prompt": (Override(prompt="Compare Oslo and Rome."), 0, ["prompt"]),
-    "params": (Override(model_params={"temperature": 0.9, "max_tokens": 50}), 0, ["model_params"]),
-}
-
-
-@pytest.mark.parametrize("name", OVERRIDES)
-def test_an_override_changes_what_follows_from_it_and_nothing_else(
-    name: str, desk: tuple[ModuleType, Any], server: ModelServer
-) -> None:
-    agent, inputs = desk
-    override, step, applied = OVERRIDES[name]
-    baseline = recorded(agent.run, inputs)
-    asked = len(server.requests)
-    outcome = replayed(agent.run, baseline, policies=UNTIL, override=override)
-    assert outcome.error is None and outcome.applied == applied
-    assert outcome.divergence is not None and outcome.divergence.kind == "arguments"
-    assert outcome.divergence.step == step
-    sent = [request.body for request in server.requests[asked:]]
-    assert len(sent) == answers(outcome.view).count("live")
-    assert (
-        answers(outcome.view)[: len(baseline.llm_calls) - len(sent)].count("history")
-        == outcome.fidelity.model_history
-    )
-    assert_sent(name, sent, baseline)
-    if name == "prompt":  # the sub-agent's too
-        cities = [node.inputs.get("city") for node in outcome.view.tool_calls]
-        assert sorted(filter(None, cities)) == ["Oslo", "Oslo", "Rome", "Rome"]
-    else:
-        assert sorted(map(str, tools(outcome.view))) == sorted(map(str, tools(baseline)))
-
-
-def assert_sent(name: str, sent: list[dict[str, Any]], baseline: SessionView) -> None:
-    """The model got the change, and everything else as it was."""
-    first = sent[0]
-    if name == "model":
-        assert {body["model"] for body in sent} == {"desk-9"}
-    elif name == "one-model":  # what came before is the tape's
-        assert [body["model"] for body in sent] == ["desk-9", "desk-9", "desk-1", "desk-1"]
-    elif name == "params":
-        limits = {body.get("max_tokens", body.get("max_output_tokens")) for body in sent}
-        assert {body["temperature"] for body in sent} == {0.9} and limits == {50}
-    elif name == "system-prompt":
-        said = first["instructions"] if "instructions" in first else first["messages"][0]["content"]
-        assert said == "You are the weather desk of Oslo."
-    else:
-        items = first.get("input") or first["messages"][1:]
-        assert items[0]["content"] == "Compare Oslo and Rome."
 
 
 TRACES = {
