@@ -29,7 +29,7 @@ from rejudge.tasks.pools import make_pool
 from rejudge.tasks.publishing import begin_progress, publish_progress, publish_report
 from rejudge.tasks.publishing_comparison import publish_comparison
 from rejudge.tasks.replaying import Replayed, replay_all
-from rejudge.tasks.surroundings import around
+from rejudge.tasks.surroundings import around, in_surroundings
 from rejudge.tasks.working import Work, working
 
 
@@ -75,18 +75,20 @@ class ExperimentWork:
 @contextmanager
 def at_experiment(request: ExperimentRequest) -> Iterator[ExperimentWork]:
     """The run of a request with its replays asked for; one that was interrupted is taken up again."""
-    database = open_database()
-    choices = experimenting.evaluators_of(find_experiment(database, request.experiment))
-    judges = find_judges(database, choices, ask_prefect=True)
-    run, _ = experimenting.begin(database, request, [judge.requested for judge in judges], flow_run_id=flow_run_id())
-    session_ids = experimenting.members_of(database, run)
-    pool = around().pool or make_pool(judges)
-    at = ExperimentWork(database, run, session_ids, judges, choices, pool)
-    at.replays, at.refused = experimenting.ask_for_replays(database, run, session_ids)
-    try:
-        yield at
-    finally:
-        pool.close()
+    with in_surroundings() as by:
+        database = open_database()
+        choices = experimenting.evaluators_of(find_experiment(database, request.experiment))
+        judges = find_judges(database, choices, ask_prefect=True)
+        requested = [judge.requested for judge in judges]
+        run, _ = experimenting.begin(database, request, requested, flow_run_id=flow_run_id())
+        session_ids = experimenting.members_of(database, run)
+        pool = by.pool or make_pool(judges)
+        at = ExperimentWork(database, run, session_ids, judges, choices, pool)
+        at.replays, at.refused = experimenting.ask_for_replays(database, run, session_ids)
+        try:
+            yield at
+        finally:
+            pool.close()
 
 
 def replay_members(at: ExperimentWork) -> Replayed:

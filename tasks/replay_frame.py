@@ -24,7 +24,7 @@ from rejudge.tasks.experimenting import score_sessions_of
 from rejudge.tasks.judges import find_judges
 from rejudge.tasks.pools import make_pool
 from rejudge.tasks.replaying import Replayed, replay_all
-from rejudge.tasks.surroundings import around
+from rejudge.tasks.surroundings import in_surroundings
 
 _SHOWN = 500
 
@@ -60,14 +60,15 @@ class ReplayWork:
 @contextmanager
 def at_replay(request: ReplayRequest) -> Iterator[ReplayWork]:
     """The replay of a request, with its evaluators resolved."""
-    database = open_database()
-    judges = find_judges(database, request.evaluators, ask_prefect=True)
-    replay, created = replaying.ask(database, request)
-    pool = around().pool or make_pool(judges)
-    try:
-        yield ReplayWork(database, request, replay, created, judges, pool)
-    finally:
-        pool.close()
+    with in_surroundings() as by:
+        database = open_database()
+        judges = find_judges(database, request.evaluators, ask_prefect=True)
+        replay, created = replaying.ask(database, request)
+        pool = by.pool or make_pool(judges)
+        try:
+            yield ReplayWork(database, request, replay, created, judges, pool)
+        finally:
+            pool.close()
 
 
 def replay_one(at: ReplayWork) -> Replayed:

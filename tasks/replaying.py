@@ -14,7 +14,7 @@ from prefect.futures import PrefectFuture
 from rejudge import settings
 from rejudge.api.replaying import perform
 from rejudge.errors import ReplayError, StoreError
-from rejudge.store.replays import Replay
+from rejudge.store.replays import ENDED, Replay
 from rejudge.tasks import policy
 from rejudge.tasks.evaluating import flow_run_id, open_database
 from rejudge.tasks.surroundings import Progress, around, report
@@ -69,7 +69,7 @@ def replay_all(replays: Sequence[Replay], *, title: Callable[[Sequence[Replay]],
         future.wait()
         result = future.state.result(raise_on_failure=False)
         if isinstance(result, list):
-            ended += result
+            ended += [one for one in result if one.status in ENDED]
         else:
             lost.append(f"{title(part)}: {result}")
         report(Progress(len(ended), len(replays), "replays"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rejudge.api import replaying
@@ -51,13 +52,13 @@ def run_replay(
     judges = find_judges(database, request.evaluators)
     asked = request.model_copy(update={"evaluators": pinned(request.evaluators, judges)})
     # Everything that can be refused is refused before a server is looked for.
-    replay, _ = replaying.ask(database, asked)
+    replay, created = replaying.ask(database, asked)
     if asked.again:
         asked = asked.model_copy(update={"again": False})
     asked = asked.model_copy(update={"agent": f"{replay.agent}@{replay.agent_version}"})
     end = _run(database, REPLAY_FLOW, asked, judges, ephemeral=ephemeral, say=say, progress=progress)
     report: ReplayReport = end.result
-    return report, end
+    return replace(report, created=created), end
 
 
 def run_experiment(

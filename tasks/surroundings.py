@@ -77,6 +77,20 @@ def surrounded(by: Surroundings) -> Iterator[Surroundings]:
         _current.reset(token)
 
 
+@contextmanager
+def in_surroundings() -> Iterator[Surroundings]:
+    """Runs a flow's block with the command's surroundings, or with some of its own where a worker runs the flow.
+
+    What ends the block by force (an interrupt, a cancellation) ends its tasks too.
+    """
+    with surrounded(around()) as by:
+        try:
+            yield by
+        except BaseException:
+            by.stop.set()
+            raise
+
+
 def report(progress: Progress) -> None:
     """Tell the terminal, where there is one, how far the flow is."""
     listener = around().on_progress

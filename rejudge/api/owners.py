@@ -1,35 +1,45 @@
-"""Who is running a replay: a process of a machine, so that one that died can be told from one at work."""
+"""Who is running a replay: an attempt in a process of a machine. One that died can be told from one at work."""
 
 from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Iterable
+from collections.abc import Iterator
+from contextlib import contextmanager
+from uuid import uuid4
 
 import psutil
 
-
-def this_owner() -> str:
-    """This process, for others to look for: ``host/pid/start time``."""
-    return _owner(psutil.Process(os.getpid()))
+_under_way: set[str] = set()
+"""The attempts of this process."""
 
 
-def gone(owners: Iterable[str]) -> tuple[str, ...]:
-    """Those owners that were processes of this machine and are no longer. Of other machines nothing can be said."""
-    return tuple(owner for owner in dict.fromkeys(owners) if _is_gone(owner))
+@contextmanager
+def attempt() -> Iterator[str]:
+    """One attempt of this process, as others can look for it: ``host/pid/start time/mark``."""
+    owner = f"{_process(psutil.Process(os.getpid()))}/{uuid4().hex[:8]}"
+    _under_way.add(owner)
+    try:
+        yield owner
+    finally:
+        _under_way.discard(owner)
 
 
-def _is_gone(owner: str) -> bool:
-    host, _, rest = owner.partition("/")
+def is_gone(owner: str) -> bool:
+    """Whether an attempt of this machine is over, or its process is. Of other machines nothing can be said."""
+    process, _, _ = owner.rpartition("/")
+    host, _, rest = process.partition("/")
     pid, _, _ = rest.partition("/")
     if host != platform.node() or not pid.isdigit():
         return False
+    if int(pid) == os.getpid():
+        return owner not in _under_way
     try:
-        return _owner(psutil.Process(int(pid))) != owner
+        return _process(psutil.Process(int(pid))) != process
     except psutil.NoSuchProcess:
         return True
 
 
-def _owner(process: psutil.Process) -> str:
+def _process(process: psutil.Process) -> str:
     # A process id comes round again; together with its start it does not.
     return f"{platform.node()}/{process.pid}/{process.create_time():.2f}"

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Final
 
-from rejudge.api.owners import gone, this_owner
+from rejudge.api.owners import attempt, is_gone
 from rejudge.errors import UsageError
 from rejudge.models.agent import AgentSpec
 from rejudge.models.override import Override
@@ -23,9 +26,15 @@ from rejudge.store.replays import (
     begin_replay,
     end_replay,
     find_replay,
+    give_back_replay,
 )
 from rejudge.store.scopes import agent_sessions, cohort_sessions_of_run
 from rejudge.store.selecting import resolve_ids
+
+_LOOK_SECONDS: Final = 0.5
+"""Between two looks at a replay that somebody else is running."""
+_LEASE_SECONDS: Final = 600.0
+"""How much longer than the agent's limit a replay may take on another machine before it counts as abandoned."""
 
 
 def ask(database: Database, request: ReplayRequest, *, experiment_run_id: str | None = None) -> tuple[Replay, bool]:
@@ -69,36 +78,57 @@ def perform(
 ) -> Replay:
     """Runs a replay that was asked for, to its end, and stores it with its session in one transaction.
 
-    One that has ended is given back as it is. An agent that fails, crashes or hangs is a result, not an error.
+    One that has ended is given back as it is. One that somebody else is running is waited for; where that one died,
+    it is taken up here. An agent that fails, crashes or hangs is a result, not an error.
 
     Args:
-        canceled: Asked while the agent runs; True ends it.
+        canceled: Asked while the agent runs; True ends it, and nothing but the fact is stored.
 
     Raises:
-        UsageError: Where somebody else is running it.
         ReplayError: Where no process could be started: the replay stays open, and may be tried again.
     """
-    replay = find_replay(database, replay_id)
-    if replay.status in ENDED:
-        return replay
-    dead = gone([replay.owner]) if replay.owner is not None else ()
-    if not begin_replay(database, replay_id, this_owner(), dead_owners=dead, flow_run_id=flow_run_id):
+    while True:
         replay = find_replay(database, replay_id)
         if replay.status in ENDED:
             return replay
-        raise UsageError(
-            f"replay {replay.number} is being run by {replay.owner}",
-            mend="wait for it, or ask for another with --again",
+        version = find_agent_version(database, f"{replay.agent}@{replay.agent_version}")
+        spec = AgentSpec.model_validate(version.spec)
+        dead = [replay.owner] if replay.owner is not None and _is_abandoned(replay, spec) else []
+        with attempt() as owner:
+            if begin_replay(database, replay_id, owner, dead_owners=dead, flow_run_id=flow_run_id):
+                return _carry_out(database, replay, spec, owner, canceled)
+        if canceled():
+            return replay
+        time.sleep(_LOOK_SECONDS)
+
+
+def _carry_out(
+    database: Database, replay: Replay, spec: AgentSpec, owner: str, canceled: Callable[[], bool]
+) -> Replay:
+    try:
+        result = _run(database, replay, spec, canceled)
+        return end_replay(
+            database,
+            replay.id,
+            status=result.status,
+            error=result.reason,
+            result=result.facts(),
+            # Half a run that was called off says nothing of the agent.
+            recording=result.recording if result.status != "canceled" else None,
         )
-    result = _run(database, replay, canceled)
-    return end_replay(
-        database,
-        replay_id,
-        status=result.status,
-        error=result.reason,
-        result=result.facts(),
-        recording=result.recording,
-    )
+    except BaseException:
+        give_back_replay(database, replay.id, owner)
+        raise
+
+
+def _is_abandoned(replay: Replay, spec: AgentSpec) -> bool:
+    """Whether who took a replay is no more: seen here, or, on another machine, by the time that has passed."""
+    if replay.owner is not None and is_gone(replay.owner):
+        return True
+    if replay.started_at is None:
+        return False
+    seconds = (datetime.now(UTC) - replay.started_at).total_seconds()
+    return seconds > spec.limits.timeout_seconds + _LEASE_SECONDS
 
 
 def agent_version_for(database: Database, reference: str) -> AgentVersion:
@@ -106,15 +136,14 @@ def agent_version_for(database: Database, reference: str) -> AgentVersion:
     return find_agent_version(database, reference)
 
 
-def _run(database: Database, replay: Replay, canceled: Callable[[], bool]) -> ReplayResult:
+def _run(database: Database, replay: Replay, spec: AgentSpec, canceled: Callable[[], bool]) -> ReplayResult:
     from rejudge.replay.run import replay_session
 
     [baseline] = load_views(database, [replay.baseline_session_id])
-    version = find_agent_version(database, f"{replay.agent}@{replay.agent_version}")
     policies = PolicySet.model_validate(replay.plan["policies"])
     return replay_session(
         baseline,
-        AgentSpec.model_validate(version.spec),
+        spec,
         agent=replay.agent,
         policies=policies,
         override=Override.model_validate(replay.plan["override"]),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from importlib import import_module
 
-from sqlalchemy import Connection, insert, update
+from sqlalchemy import Connection, update
 from uuid_utils import uuid7
 
 from rejudge.store.tables import core
@@ -33,6 +34,8 @@ def take_numbers(connection: Connection, kind: str, count: int = 1) -> int:
     )
     value = connection.execute(step).scalar()
     if value is None:
-        connection.execute(insert(core.counters).values(name=kind, value=0))
+        # Another writer may make the row at the same moment: this waits for it.
+        dialect = import_module(f"sqlalchemy.dialects.{connection.dialect.name}")
+        connection.execute(dialect.insert(core.counters).values(name=kind, value=0).on_conflict_do_nothing())
         value = connection.execute(step).scalar_one()
     return int(value) - count + 1

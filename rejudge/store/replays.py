@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -75,6 +75,8 @@ class Replay:
 def ask_replay(database: Database, asked: AskedReplay, *, again: bool = False) -> tuple[Replay, bool]:
     """The replay of this identity, and whether it is new; two that race get the same one.
 
+    One that was canceled is opened again, and counts as new: nothing came of it.
+
     Args:
         again: Make another beside the ones that are there.
     """
@@ -84,8 +86,14 @@ def ask_replay(database: Database, asked: AskedReplay, *, again: bool = False) -
         replay = core.replays.c
         last = connection.execute(select(func.max(replay.sequence)).where(replay.identity == asked.identity)).scalar()
         if last is not None and not again:
-            found = select(replay.id).where(replay.identity == asked.identity, replay.sequence == last)
-            return _replay(connection, connection.execute(found).scalar_one()), False
+            same = (replay.identity == asked.identity) & (replay.sequence == last)
+            opened = connection.execute(
+                update(core.replays)
+                .where(same, replay.status == "canceled")
+                .values(status="pending", error=None, result=None, started_at=None, ended_at=None, flow_run_id=None)
+            )
+            found = connection.execute(select(replay.id).where(same)).scalar_one()
+            return _replay(connection, found), opened.rowcount == 1
         number = take_numbers(connection, "replay")
         made = new_id()
         connection.execute(
@@ -117,8 +125,7 @@ def begin_replay(
         dead_owners: Owners known to be gone: what they held may be taken.
     """
     replay = core.replays.c
-    # What this owner holds itself is an attempt of its own that failed to start.
-    free = or_(replay.status == "pending", replay.owner.in_([owner, *dead_owners]))
+    free = or_(replay.status == "pending", replay.owner.in_(dead_owners))
     with database.write() as connection:
         taken = connection.execute(
             update(core.replays)
@@ -126,6 +133,17 @@ def begin_replay(
             .values(status="running", owner=owner, started_at=now(), flow_run_id=flow_run_id)
         )
         return taken.rowcount == 1
+
+
+def give_back_replay(database: Database, replay_id: str, owner: str) -> None:
+    """Leaves a replay that could not be run to whoever comes next."""
+    replay = core.replays.c
+    with database.write() as connection:
+        connection.execute(
+            update(core.replays)
+            .where(replay.id == replay_id, replay.status == "running", replay.owner == owner)
+            .values(status="pending", owner=None, started_at=None)
+        )
 
 
 def end_replay(
@@ -153,7 +171,9 @@ def end_replay(
                 origin="replay",
                 parent_session_id=replay.baseline_session_id,
             )
-            session_id = write_recordings(connection, [recording], placement)[0].session_id
+            # No late span joins a replay: the spans that it was made from would be its payloads once more.
+            whole = replace(recording, spans=b"")
+            session_id = write_recordings(connection, [whole], placement)[0].session_id
         connection.execute(
             update(core.replays)
             .where(core.replays.c.id == replay_id)
