@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from rejudge.otel.collecting import CollectingLater
-from rejudge.otel.containers import decode_document, otlp_protobuf, wire
+from rejudge.otel.containers import decode_document
 from rejudge.otel.layers import decompressed
 from rejudge.otel.paths import expand
 from rejudge.otel.refusal import Malformed, Refusal
@@ -274,6 +274,9 @@ def _chunks(reader: io.BufferedReader, first: bytes) -> Iterator[bytes]:
 
 
 def _read_protobuf(reader: io.BufferedReader, head: bytes, source: _Source) -> Iterator[Batch]:
+    # Only here: most traces that lie in files are JSON, and protobuf's classes take a while to build.
+    from rejudge.otel.containers import otlp_protobuf, wire
+
     framing = wire.framing_of(head)
     if framing is None:
         source.refuse("not a trace: neither JSON nor OTLP protobuf", byte=0)

@@ -16,3 +16,6 @@ NAMING = {
 
 class Table(SQLModel, registry=registry(metadata=MetaData(naming_convention=NAMING))):
     """Root of every table."""
+
+    # Rows are written as they are, so no command has to wait for their validators to be built.
+    model_config = {"defer_build": True}
