@@ -93,9 +93,7 @@ class EvaluationError(EvaluatorSignal):
         retry_after: Seconds the backend asked to wait before the next attempt.
     """
 
-    def __init__(
-        self, message: str = "", *, retryable: bool = True, retry_after: float | None = None
-    ) -> None:
+    def __init__(self, message: str = "", *, retryable: bool = True, retry_after: float | None = None) -> None:
         super().__init__(message)
         self.retryable = retryable
         self.retry_after = retry_after
@@ -117,6 +115,9 @@ class RecordedToolError(Exception):
 class NoRecordedAnswer(RecordedToolError):
     """Nothing was recorded for this call, and the policy (``on_miss=error_result``) lets the agent cope with it."""
 
+    request: object = None
+    """The request to a model that was refused, with the override in it."""
+
 
 class ReplayEnded(BaseException):
     """The replay is over: a call was made that nothing answers, or the fork diverged before its fork point.
@@ -124,3 +125,6 @@ class ReplayEnded(BaseException):
     A BaseException, like KeyboardInterrupt: an agent that catches every Exception must not go on with its
     tools unanswered.
     """
+
+    request: object = None
+    """The request to a model that ended it, with the override in it."""

@@ -192,6 +192,8 @@ class ModelCall(_Call):
                 self.request, self._answer = self._replay.ask_model(request)
             except (ReplayEnded, NoRecordedAnswer) as refused:
                 self._refused = refused
+                if isinstance(refused.request, ModelRequest):
+                    self.request = refused.request
         self.span = start_model_span(self.request, context=parent_context())
 
     def ask(self) -> ModelAnswer | None:

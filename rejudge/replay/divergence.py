@@ -9,6 +9,7 @@ from rejudge.models.canonical import JsonValue, canonical_bytes
 from rejudge.models.replay import Divergence, DivergenceKind, DivergenceSide
 from rejudge.models.session import Session, SessionView
 from rejudge.replay.keys import argument_differences
+from rejudge.replay.request_differences import request_differences
 from rejudge.replay.steps import Step, steps_of
 
 _SHOWN: Final = 120
@@ -109,7 +110,7 @@ def _result_difference(known: Step, step: Step, place: int) -> Divergence:
         step=place,
         baseline=_side(known, known.shown_result),
         replay=_side(step, step.shown_result),
-        message=f"step {place}: {_called(step)} {what} something else",
+        message=f"step {place + 1}: {_called(step)} {what} something else",
     )
 
 
@@ -144,7 +145,7 @@ def _divergence(kind: DivergenceKind, place: int, left: Step | None, right: Step
         step=place,
         baseline=_side(left, left.arguments) if left is not None else None,
         replay=_side(right, right.arguments) if right is not None else None,
-        message=f"step {place}: {message}",
+        message=f"step {place + 1}: {message}",
     )
 
 
@@ -162,7 +163,11 @@ def _called(step: Step) -> str:
 
 
 def _words(due: Step, step: Step) -> str:
-    differences = argument_differences(due.arguments, step.arguments)
+    asked, again = due.request, step.request
+    if asked is not None and again is not None:
+        differences = request_differences(asked, again)
+    else:
+        differences = argument_differences(due.arguments, step.arguments)
     if not differences:
         return "arguments"
     first = differences[0]

@@ -41,6 +41,7 @@ from rejudge.errors import NoRecordedAnswer, ReplayEnded
 from rejudge.models.canonical import JsonValue
 from rejudge.otel.span import Batch
 from rejudge.replay.remote import request_json, request_of
+from rejudge.replay.request import ModelRequest
 from rejudge.replay.rerun import Rerun
 
 BODY_LIMIT: Final = 64 * 1024 * 1024
@@ -174,9 +175,9 @@ class _Handler(BaseHTTPRequestHandler):
                 raise ValueError("the body is not a JSON object")
             answer = question(self.server.endpoint.rerun, asked)
         except NoRecordedAnswer as error:
-            answer = {"answered": False, "action": "error", "miss": str(error)}
+            answer = {"answered": False, "action": "error", "miss": str(error), **_refused(error.request)}
         except ReplayEnded as ended:
-            answer = {"answered": False, "action": "stop", "miss": str(ended)}
+            answer = {"answered": False, "action": "stop", "miss": str(ended), **_refused(ended.request)}
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             self._answer(400, {"error": f"{type(error).__name__}: {error}"})
             return
@@ -272,6 +273,10 @@ def _ask_model(rerun: Rerun, asked: dict[str, Any]) -> dict[str, Any]:
     if answer.failed:
         return {**facts, "error": {"message": answer.error, "type": answer.error_type}}
     return {**facts, "response": asdict(answer.response)}
+
+
+def _refused(request: object) -> dict[str, Any]:
+    return {"request": request_json(request)} if isinstance(request, ModelRequest) else {}
 
 
 def _ask_override(rerun: Rerun, asked: dict[str, Any]) -> dict[str, Any]:

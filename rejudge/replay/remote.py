@@ -86,7 +86,12 @@ class RemoteReplay:
         """See `rejudge.replay.rerun.Rerun.ask_model`."""
         answer = self._post("/model", request_json(request))
         changed = request_of(answer["request"]) if "request" in answer else request
-        if not self._answered(answer):
+        try:
+            answered = self._answered(answer)
+        except (ReplayEnded, NoRecordedAnswer) as refused:
+            refused.request = changed
+            raise
+        if not answered:
             return changed, None
         error = answer.get("error") or {}
         response = dict(answer.get("response") or {})

@@ -104,7 +104,7 @@ def same_settings(recorded: ModelRequest, asked: ModelRequest) -> bool:
         return False
     if not recorded.tools or asked.tools is None:
         return True
-    return _tool_names(recorded) == _tool_names(asked)
+    return tool_names(recorded) == tool_names(asked)
 
 
 def known_parameters(request: ModelRequest) -> dict[str, JsonValue]:
@@ -112,7 +112,8 @@ def known_parameters(request: ModelRequest) -> dict[str, JsonValue]:
     return {name: value for name in PARAMETERS if (value := request.parameters.get(name)) is not None}
 
 
-def _tool_names(request: ModelRequest) -> list[str]:
+def tool_names(request: ModelRequest) -> list[str]:
+    """The names of the tools that it offers, sorted."""
     # Schemas are rewritten by instrumentations; the names are what they agree on.
     names = [(tool.get("name") or (tool.get("function") or {}).get("name") or "") for tool in request.tools or ()]
     return sorted(str(name) for name in names)

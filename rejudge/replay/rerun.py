@@ -251,8 +251,13 @@ class Rerun:
             arguments=_shown(request),
             reason=absence.reason,
             nearest_node_id=nearest,
+            differences=absence.differences,
         )
-        self._miss(miss, on_miss)
+        try:
+            self._miss(miss, on_miss)
+        except (ReplayEnded, NoRecordedAnswer) as refused:
+            refused.request = request  # what is put on record is what would have been sent
+            raise
 
     def _miss(self, miss: CallMiss, on_miss: OnMiss) -> None:
         if on_miss == "fail":

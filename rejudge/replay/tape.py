@@ -15,6 +15,7 @@ from rejudge.models.policy import Scope
 from rejudge.models.replay import ArgumentDifference, CallKind
 from rejudge.replay.keys import argument_differences, call_key, without
 from rejudge.replay.request import ModelRequest, request_key, same_settings
+from rejudge.replay.request_differences import request_differences
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,18 +162,21 @@ class Tape:
         if recorded and any(same_settings(call.request(), request) for call in recorded):
             return Absence(_used_up(recorded, scope), nearest=recorded[-1])
         if recorded:
-            return Absence("the same messages were recorded with other parameters or tools", nearest=recorded[0])
+            reason = "the same messages were recorded with other parameters or tools"
+            return _nearest_request(reason, request, recorded)
         calls = [call for call in self.calls(scope) if call.kind == "model"]
         if not calls:
             return Absence(f"{_owner(scope)} has no model call")
         same_model = [call for call in calls if call.name == request.model]
         if not same_model:
             models = ", ".join(sorted({call.name for call in calls})[:5])
-            return Absence(f"{_owner(scope)} asked other models ({models}), never {request.model!r}")
+            return _nearest_request(
+                f"{_owner(scope)} asked other models ({models}), never {request.model!r}", request, calls
+            )
         unread = next((call for call in same_model if call.incomplete), None)
         if unread is not None and not unread.request().messages:
             return Absence(f"the messages of {request.model!r} are not whole: {unread.incomplete}", nearest=unread)
-        return Absence(f"no recorded request to {request.model!r} has these messages", nearest=same_model[0])
+        return _nearest_request(f"no recorded request to {request.model!r} has these messages", request, same_model)
 
     def to_bytes(self) -> bytes:
         """The tape as JSON, to be read by `from_bytes`: what was claimed is not part of it."""
@@ -229,6 +233,12 @@ def _nearest(
     if call.arguments is None and call.incomplete:
         return Absence(f"the recorded arguments of {name!r} are not whole: {call.incomplete}", nearest=call)
     return Absence(f"{_owner(scope)} has no call of {name!r} with these arguments", call, differences)
+
+
+def _nearest_request(reason: str, request: ModelRequest, calls: Sequence[RecordedCall]) -> Absence:
+    compared = [(request_differences(call.request(), request), call) for call in calls[-50:]]
+    differences, call = min(compared, key=lambda pair: len(pair[0]))
+    return Absence(reason, call, differences)
 
 
 def _owner(scope: Scope) -> str:
