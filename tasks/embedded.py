@@ -22,6 +22,7 @@ from rejudge.errors import RejudgeError
 from rejudge.models.requests import Request
 from rejudge.settings import Settings
 from rejudge.tasks import policy
+from rejudge.tasks.leftovers import report_crashes, written_down
 from rejudge.tasks.surroundings import Surroundings, surrounded
 
 # The terminal has a progress bar and a closing line of our own; the flow run's page has the log.
@@ -103,6 +104,7 @@ def run_flow(
             return _call(home, request, by=by, place=Place(None, None))
     place = find_place(chosen, ephemeral=ephemeral, say=say)
     with _connected(chosen, place), _stopped_by_signals(by.stop):
+        report_crashes(chosen)
         end = _call(home, request, by=by, place=place)
         if place.api_url is None:
             _drain(end.flow_run_id, by.tally.task_runs, say=say)
@@ -112,8 +114,8 @@ def run_flow(
 def _call(home: str, request: Request, *, by: Surroundings, place: Place) -> FlowEnd:
     module, _, attribute = home.partition(":")
     flow = getattr(importlib.import_module(module), attribute)
-    with surrounded(by):
-        state = flow(request, return_state=True)
+    with surrounded(by), written_down(settings.current(), flow) as known:
+        state = known(request, return_state=True)
     result = state.result(raise_on_failure=False)
     if isinstance(result, RejudgeError):
         raise result

@@ -20,6 +20,8 @@ from tests.flows.stored import store_with_sessions
 
 SIGNALS = ("rejudge/cost@latest", "rejudge/latency@latest", "rejudge/tool-call-patterns@latest")
 
+ENDED = {"COMPLETED", "FAILED", "CRASHED", "CANCELLED"}
+
 MISBEHAVING = """
 import os, time
 TIME_LIMIT = 1.5
@@ -178,8 +180,12 @@ def test_killed_in_the_middle_and_run_again_nothing_is_there_twice(commands: Com
         end_group(running)
     before = scored(store)
     assert 0 < before < 200
+    killed = {one.flow_run_id for one in scorings(commands)}
     again = commands("session", "evaluate", "--all", *names, "--json")
     assert (again.code, again.document["reused"], again.document["scored"]) == (0, before, 200 - before)
+    page = again.document["url"].rpartition("/")[0]
+    assert {flow_run(f"{page}/{one}")["state"]["type"] for one in killed} == {"CRASHED"}
+    wait_until(lambda: all(set(task_runs(f"{page}/{one}")) <= ENDED for one in killed), seconds=30)
     pairs = Counter((one.session_id, one.evaluator) for one in scorings(commands, history=True))
     assert len(pairs) == 200 and set(pairs.values()) == {1}
 
