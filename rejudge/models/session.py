@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+import marshal
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
+from functools import partial
 from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, PrivateAttr
@@ -63,11 +66,17 @@ class Recorded(BaseModel):
         return private.get("_blobs")
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """See `pydantic.BaseModel.model_copy`. The JSON at hand stays behind: a copy may say something else."""
-        copy = super().model_copy(update=update, deep=deep)
-        if copy.__pydantic_private__ is not None:
-            copy.__pydantic_private__["_blobs"] = None
-        return copy
+        """See `pydantic.BaseModel.model_copy`. What is kept of payloads stays behind: a copy may say otherwise."""
+        changed = not self.lazy_fields.isdisjoint(update or ())
+        copied = (self.decoded() if changed else self)._copied(update, deep=deep)
+        if copied.__pydantic_private__ is not None:
+            copied.__pydantic_private__["_blobs"] = None
+            if changed:
+                copied.__pydantic_private__["_load"] = None
+        return copied
+
+    def _copied(self, update: Mapping[str, Any] | None, *, deep: bool) -> Self:
+        return super().model_copy(update=update, deep=deep)
 
     def pristine(self) -> Self:
         """The same record with its payloads not yet decoded: what one reader did to it stays with that reader."""
@@ -76,7 +85,8 @@ class Recorded(BaseModel):
         private = self.__pydantic_private__ or {}
         load = private.get("_load")
         if load is None:
-            return self.model_copy(deep=True)
+            # It was made with its payloads: from now on, this is what it holds, whoever reads it.
+            load = private["_load"] = _kept({name: self.__dict__.get(name) for name in self.lazy_fields})
         facts = {name: value for name, value in self.__dict__.items() if name not in self.lazy_fields}
         return type(self).from_facts(facts, load)
 
@@ -103,6 +113,14 @@ class Recorded(BaseModel):
         for name in self.lazy_fields:
             getattr(self, name)
         return self
+
+
+def _kept(payloads: dict[str, Any]) -> Callable[[], Payloads]:
+    """Gives these payloads anew at each call; plain values are read from bytes, far faster than they are copied."""
+    try:
+        return partial(marshal.loads, marshal.dumps(payloads))
+    except ValueError:  # an object of some class, or nested beyond measure
+        return partial(copy.deepcopy, copy.deepcopy(payloads))
 
 
 class Node(Recorded):
