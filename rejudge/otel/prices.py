@@ -99,7 +99,8 @@ def _prices(provider: str | None, model: str) -> ModelPrice | ModelInfo | None:
     try:
         _, found = get_snapshot().find_provider_model(model, None, provider, None)
     except LookupError:
-        return None
+        prefix, slash, rest = model.partition("/")
+        return _prices(provider, rest) if slash and prefix in (provider, None) else None
     return found.prices if isinstance(found.prices, ModelPrice) else found
 
 

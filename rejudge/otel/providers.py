@@ -29,6 +29,7 @@ _CANONICAL: Final[dict[str, str]] = {
 _FRAMEWORKS: Final = frozenset(
     {
         "strands-agents",
+        "gcp.vertex.agent",
         "langchain",
         "langgraph",
         "autogen",

@@ -197,25 +197,29 @@ def _has_content(reading: Reading, ready: str, raw: str) -> bool:
 
 def _find_agents(items: list[Item]) -> None:
     """Set what every item runs under; consecutive spans of one agent are one agent."""
+    wrapped: dict[int, str] = {}
     for item in sorted(items, key=_depth):
         parent = item.parent
         above = None if parent is None else parent if parent.kind == "agent" else parent.agent
         item.agent = above
-        if item.kind != "agent" or above is None:
-            continue
-        if _same_agent(item, above):
+        if item.kind == "agent" and above is not None and _same_agent(item, above, wrapped):
             item.merged_into = above.merged_into or above
 
 
-def _same_agent(inner: Item, outer: Item) -> bool:
-    """True for a wrapper and what it wraps: the same or no name, and nothing called in between."""
+def _same_agent(inner: Item, outer: Item, wrapped: dict[int, str]) -> bool:
+    """True for a wrapper and what it wraps: the same or no name, and nothing called in between.
+
+    A wrapper without a name has that of the first agent in it; others in it are handed over to.
+    """
     between = inner.parent
     while between is not None and between is not outer:
         if between.kind in ("llm", "tool"):
             return False
         between = between.parent
-    mine, theirs = agent_name(inner.reading), agent_name(outer.reading)
-    return not mine or not theirs or mine == theirs
+    mine = agent_name(inner.reading)
+    if not mine:
+        return True
+    return mine == (agent_name(outer.reading) or wrapped.setdefault(id(outer), mine))
 
 
 def agent_name(reading: Reading) -> str | None:

@@ -12,10 +12,12 @@ _KINDS: Final[dict[str, Kind]] = {"workflow": "workflow", "task": "span", "agent
 
 
 def _claims(scope: str, keys: frozenset[str]) -> bool:
-    return scope.endswith("instrumentation.crewai") or any(key.startswith(("crewai.", "crew_")) for key in keys)
+    return ".instrumentation.crewai" in scope or any(key.startswith(("crewai.", "crew_")) for key in keys)
 
 
 def _kind(span: Span, reading: Reading) -> Kind | None:
+    if span.name == "crewai.workflow":
+        return "workflow"
     said = span.attributes.get("traceloop.span.kind")
     return _KINDS.get(said) if isinstance(said, str) else None
 
@@ -27,6 +29,8 @@ def _read(span: Span, reading: Reading) -> None:
     answer = undo_json(reading.outputs)
     if isinstance(answer, dict) and "raw" in answer and "tasks_output" in answer:
         reading.outputs = answer["raw"]
+    if reading.outputs is MISSING and attributes.get("crewai.crew.result"):
+        reading.outputs = attributes["crewai.crew.result"]
     given = attributes.get("crew_inputs", attributes.get("crewai.crew.inputs"))
     if given and reading.inputs is MISSING:
         reading.inputs = given

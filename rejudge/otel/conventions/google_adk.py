@@ -100,7 +100,8 @@ def _read_response(response: Any, reading: Reading) -> None:
     usage = response.get("usage_metadata")
     if isinstance(usage, dict):
         read_usage(usage, reading)
-    reading.offer(model=response.get("model_version"))
+    if reading.requested_model is None:
+        reading.offer(model=response.get("model_version"))
 
 
 CONVENTION: Final = Convention(

@@ -79,6 +79,12 @@ def read_content(inputs: Any, outputs: Any, reading: Reading, name: str) -> None
     if reading.kind == "llm":
         if isinstance(inputs, dict) and "tools" in inputs:
             reading.offer(tool_definitions=inputs["tools"])
+        elif isinstance(inputs, list):
+            # The LangChain handler lists the tools that were offered behind the messages.
+            offered = [item for item in inputs if _is_offered_tool(item)]
+            if offered:
+                inputs = [item for item in inputs if not _is_offered_tool(item)]
+                reading.offer(tool_definitions=[item["content"] for item in offered])
         if inputs is not MISSING:
             reading.offer(messages_in=messages_of(inputs))
         if outputs is not MISSING:
@@ -87,6 +93,11 @@ def read_content(inputs: Any, outputs: Any, reading: Reading, name: str) -> None
         reading.offer(tool_name=name, arguments=arguments_of(inputs), result=result_of(outputs))
     elif reading.kind == "agent":
         reading.offer(agent_name=name)
+
+
+def _is_offered_tool(item: Any) -> bool:
+    content = item.get("content") if isinstance(item, dict) else None
+    return isinstance(content, dict) and content.get("type") == "function" and "function" in content
 
 
 def cost_of(details: dict[str, Any]) -> Any:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from rejudge.otel.conventions.flat import indexed
+from rejudge.otel.conventions.messages import output_messages_of
 from rejudge.otel.conventions.reading import Convention, Kind, Reading
-from rejudge.otel.span import Span
+from rejudge.otel.span import Attributes, Span
 from rejudge.otel.text import undo_json
 
 FIELDS: Final[dict[str, str]] = {
@@ -19,8 +21,11 @@ _INNER: Final = frozenset(
 )
 
 
+_CALL: Final = "gen_ai.completion.0.function_call.name"
+
+
 def _claims(scope: str, keys: frozenset[str]) -> bool:
-    return scope == "litellm"
+    return scope == "litellm" or "litellm.call_id" in keys
 
 
 def _kind(span: Span, reading: Reading) -> Kind | None:
@@ -42,9 +47,29 @@ def _kind(span: Span, reading: Reading) -> Kind | None:
 
 
 def _read(span: Span, reading: Reading) -> None:
+    if reading.kind == "llm" and _CALL in span.attributes:
+        _read_call(span.attributes, reading)
     parameters = undo_json(span.attributes.get("llm.openai.extra_body"))
     if reading.kind == "llm" and isinstance(parameters, dict):
         reading.offer(parameters=parameters)
+
+
+def _read_call(attributes: Attributes, reading: Reading) -> None:
+    """A requested tool call stands beside the answer's messages, which are empty then."""
+    messages = output_messages_of(reading.output_messages) or [{"role": "assistant", "parts": []}]
+    if messages[0]["parts"]:
+        return
+    calls = [flat for flat in indexed(attributes, "gen_ai.completion.") if "function_call.name" in flat]
+    parts = [
+        {
+            "type": "tool_call",
+            "id": None,
+            "name": flat["function_call.name"],
+            "arguments": undo_json(flat.get("function_call.arguments")),
+        }
+        for flat in calls
+    ]
+    reading.offer(messages_out=[{**messages[0], "parts": parts}, *messages[1:]])
 
 
 CONVENTION: Final = Convention(

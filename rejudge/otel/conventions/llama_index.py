@@ -9,7 +9,9 @@ from rejudge.otel.span import Span
 
 
 def _claims(scope: str, keys: frozenset[str]) -> bool:
-    return scope.endswith(("instrumentation.llama_index", "instrumentation.llamaindex"))
+    if ".instrumentation.llama" in scope:
+        return True
+    return "tool.name" in keys and "tool.arguments" in keys
 
 
 def _kind(span: Span, reading: Reading) -> Kind | None:

@@ -124,7 +124,7 @@ def _messages(attributes: dict[str, Any], prefix: str, role: str = "user") -> li
 def _message(flat: dict[str, Any], role: str) -> Message:
     said = flat.get("message.role")
     said = said if isinstance(said, str) and said else role
-    said = "tool" if said in ("tool-response", "function") else said
+    said = _ROLES.get(said, said)
     content = flat.get("message.content")
     parts = [text_part(content)] if isinstance(content, str) and content else parts_of(content)
     if "message.contents.0.message_content.type" in flat:
@@ -153,6 +153,9 @@ def _message(flat: dict[str, Any], role: str) -> Message:
     if flat.get("message.name"):
         message["name"] = flat["message.name"]
     return message
+
+
+_ROLES: Final = {"tool-response": "tool", "function": "tool", "tool-call": "assistant", "model": "assistant"}
 
 
 def _content_part(flat: dict[str, Any]) -> Part:

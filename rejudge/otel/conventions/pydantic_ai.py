@@ -59,9 +59,9 @@ def _kind_of_template(attributes: dict[str, Any]) -> Kind | None:
         return "tool"
     if template.startswith("Agent run: {"):
         return "agent"
-    if template.startswith(("Chat Completion", "Responses API", "Message with", "Embedding")):
-        return "embedding" if template.startswith("Embedding") else "llm"
-    return None
+    if template.startswith(("Chat Completion", "Chat completion", "Responses API", "Message with")):
+        return "llm"
+    return "embedding" if template.startswith("Embedding") else None
 
 
 def _read(span: Span, reading: Reading) -> None:
@@ -103,13 +103,15 @@ def _read_request(attributes: dict[str, Any], reading: Reading) -> None:
     if isinstance(request, dict):
         if reading.input_messages is None and (request.get("messages") or request.get("input")):
             reading.offer(messages_in=messages_of(request))
-        reading.offer(requested_model=request.get("model"), tool_definitions=request.get("tools"))
+        reading.offer(requested_model=request.get("model"), tool_definitions=request.get("tools") or None)
         if reading.system_instructions is None:
             reading.system_instructions = request.get("system") or request.get("instructions")
     if isinstance(response, dict) and reading.output_messages is None:
         message = response.get("message") or response.get("combined_chunk_content") or response.get("output")
         if message:
             reading.offer(messages_out=output_messages_of(message))
+    if "output" in attributes and reading.output_messages is None:
+        reading.offer(messages_out=output_messages_of(attributes["output"]))
 
 
 CONVENTION: Final = Convention(

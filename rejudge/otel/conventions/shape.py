@@ -88,8 +88,12 @@ def _plan(scope: str, hints: frozenset[str], keys: frozenset[str]) -> Shape:
                 fields.append((key, field))
                 taken.add(key)
     prefixes = tuple(prefix for convention in claiming for prefix in convention.consumed)
+    # An application's own root may carry the id of any convention, but not under a name that could mean anything.
     sessions = dict.fromkeys(
-        key for convention in (*claiming, *CONVENTIONS) for key in convention.sessions if key in keys
+        key
+        for convention in (*claiming, *CONVENTIONS)
+        for key in convention.sessions
+        if key in keys and ("." in key or convention in claiming)
     )
     return Shape(
         fields=tuple(reversed(fields)),
@@ -108,6 +112,8 @@ def _session_rank(key: str) -> int:
     return _SESSION_ORDER.index(key) if key in _SESSION_ORDER else len(_SESSION_ORDER)
 
 
+_RESPONSE: Final = "resp_"
+"""The answer before, which some write as the conversation it continues."""
 _THREADS: Final = frozenset({"thread.id", "thread_id"})
 """Names under which Rust programs write the thread of the operating system too, as a number."""
 
@@ -117,7 +123,7 @@ def session_id_of(span: Span) -> str | None:
     attributes = span.attributes
     for key in shape_of(span).sessions:
         value: Any = attributes[key]
-        if isinstance(value, str) and value:
+        if isinstance(value, str) and value and not value.startswith(_RESPONSE):
             return value.strip('"') or None
         if isinstance(value, int) and not isinstance(value, bool) and key not in _THREADS:
             return str(value)

@@ -12,7 +12,7 @@ _FINAL: Final = "FinalAnswerStep(output="
 
 
 def _claims(scope: str, keys: frozenset[str]) -> bool:
-    return scope.endswith("instrumentation.smolagents") or "smolagents.max_steps" in keys
+    return ".instrumentation.smolagents" in scope or "smolagents.max_steps" in keys
 
 
 def _read(span: Span, reading: Reading) -> None:

@@ -47,6 +47,7 @@ def _read(span: Span, reading: Reading) -> None:
         reading.offer(tool_name=_without_suffix(name))
         if reading.arguments is MISSING:
             reading.arguments = attributes.get("tool.arguments", reading.inputs)
+        reading.offer(tool_call_id=_call_id(reading.arguments))
         reading.arguments = _unwrapped(reading.arguments)
         if reading.result is MISSING:
             reading.result = reading.outputs
@@ -70,6 +71,13 @@ def _unwrap_entity(reading: Reading) -> None:
 
 def _unwrapped(arguments: object) -> object:
     return arguments if arguments is MISSING else arguments_of(arguments)
+
+
+def _call_id(arguments: object) -> object:
+    """LangChain's callbacks keep the id of the call beside its arguments."""
+    wrapped = undo_json(arguments)
+    keywords = wrapped.get("kwargs") if isinstance(wrapped, dict) and "input_str" in wrapped else None
+    return keywords.get("tool_call_id") if isinstance(keywords, dict) else None
 
 
 def _without_suffix(name: str) -> str:

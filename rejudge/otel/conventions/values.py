@@ -17,6 +17,9 @@ def arguments_of(value: Any) -> Any:
     value = undo_json(value)
     if not isinstance(value, dict):
         return value
+    if "input_str" in value and "tags" in value:
+        inputs = value.get("inputs")
+        return inputs if isinstance(inputs, dict) else python_literal(value["input_str"])
     keywords = value.get("kwargs")
     if isinstance(keywords, dict):
         positional = value.get("args")
@@ -25,9 +28,6 @@ def arguments_of(value: Any) -> Any:
         if positional and not keywords and value.keys() <= _CALL_KEYS:
             return positional[0] if len(positional) == 1 and isinstance(positional[0], dict) else {"args": positional}
         return value
-    if "input_str" in value and "tags" in value:
-        inputs = value.get("inputs")
-        return inputs if isinstance(inputs, dict) else python_literal(value["input_str"])
     return value
 
 
