@@ -111,8 +111,7 @@ def _end(at: Work, pacer: Pacer, future: PrefectFuture[Any]) -> None:
 
 def _title(batch: Batch, chunk: Chunk, first: int, of: int) -> str:
     """What a chunk's run is called: who judges which part of how many."""
-    positions = sorted({position for _, judges in chunk.sessions for position in judges})
-    names = [batch.judges[position].requested.reference for position in positions]
+    names = [batch.judges[position].requested.reference for position in chunk.judges]
     shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
     last = first + len(chunk.sessions) - 1
     return f"{shown} on sessions {first:,} to {last:,} of {of:,}"

@@ -14,6 +14,10 @@ CHUNK_SESSIONS_MAX: Final = 500
 """Sessions in a chunk at most: what is lost when the machine goes down, and what is held in memory."""
 SLOW_CHUNK_SESSIONS: Final = 15
 """Sessions in a chunk of evaluators that declare themselves slow."""
+SLOW_AT_ONCE: Final = 8
+"""Sessions in flight in a chunk of slow evaluators, where no global limit says less."""
+SLOT_SECONDS: Final = 5.0
+"""How long one attempt at a slot of a global limit waits, before it is looked whether anybody still wants it."""
 TASK_RUNS_MAX: Final = 2_000
 """Task runs in one flow run at most: past some 3,400 waiting ones Prefect's server drops their states."""
 

@@ -16,6 +16,7 @@ from rejudge.models.evaluation import SETTLED
 from rejudge.scoring.batch import Chunk
 from rejudge.scoring.chunk import ChunkEnd, RunIds, Unscored, score_chunk, score_once
 from rejudge.tasks import policy
+from rejudge.tasks.limits import limits_on, within
 from rejudge.tasks.surroundings import around
 from rejudge.tasks.working import stopped, work
 
@@ -50,7 +51,19 @@ def score_sessions(title: str, chunk: Chunk) -> ChunkEnd:
     """Score one chunk of sessions."""
     at = work()
     ids = RunIds(at.flow_run_id, _task_run_id())
-    return score_chunk(at.database, at.pool, at.batch, chunk, ids=ids, on_scored=at.count, stop=stopped())
+    judges = [at.batch.judges[position] for position in chunk.judges]
+    with within(limits_on(at, judges), wanted=policy.SLOW_AT_ONCE if chunk.slow else 1) as allowance:
+        return score_chunk(
+            at.database,
+            at.pool,
+            at.batch,
+            chunk,
+            ids=ids,
+            on_scored=at.count,
+            stop=stopped(),
+            at_once=allowance.at_once,
+            begin=allowance.begin,
+        )
 
 
 @task(
@@ -65,15 +78,17 @@ def score_again(title: str, unscored: Unscored) -> str:
     """Score one session by one judge once more, after the time that its backend asked for."""
     at = work()
     _wait_until_allowed(unscored)
-    outcome = score_once(
-        at.database,
-        at.pool,
-        at.batch,
-        unscored.session_id,
-        unscored.judge,
-        ids=RunIds(at.flow_run_id, _task_run_id()),
-        stop=stopped(),
-    )
+    with within(limits_on(at, [at.batch.judges[unscored.judge]]), wanted=1) as allowance:
+        allowance.begin()
+        outcome = score_once(
+            at.database,
+            at.pool,
+            at.batch,
+            unscored.session_id,
+            unscored.judge,
+            ids=RunIds(at.flow_run_id, _task_run_id()),
+            stop=stopped(),
+        )
     if outcome.status in SETTLED:
         return outcome.status
     _note_retry_after(outcome.retry_after)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from typing import Any
 from uuid import UUID
 
 from rejudge.errors import UsageError
@@ -33,6 +34,8 @@ class Work:
     flow_run_id: str | None = None
     done: int = 0
     """Scorings stored so far."""
+    limits: dict[str, Any] = field(default_factory=dict)
+    """Global limits by name, as far as they were looked up; see `rejudge.tasks.limits`."""
     progress_artifact: UUID | None = None
     last_progress: float = 0.0
     lock: threading.Lock = field(default_factory=threading.Lock)

@@ -67,6 +67,11 @@ class Chunk:
     slow: bool = False
 
     @property
+    def judges(self) -> tuple[int, ...]:
+        """Positions of everyone who judges a session of it, in order."""
+        return tuple(sorted({position for _, judges in self.sessions for position in judges}))
+
+    @property
     def scorings(self) -> int:
         """How many scorings it holds."""
         return sum(len(judges) for _, judges in self.sessions)

@@ -33,6 +33,7 @@ class Scorer(Protocol):
         assignments: Sequence[Assignment],
         jobs: Iterable[SessionJob],
         *,
+        concurrency: int = 1,
         stop: Callable[[], bool] | None = None,
     ) -> Iterator[ScoringOutcome]:
         """How each scoring ended, as they end; once `stop` says so, what was not begun ends ``not_run``."""
@@ -81,6 +82,8 @@ def score_chunk(
     ids: RunIds,
     on_scored: Callable[[int], None] = lambda _: None,
     stop: Callable[[], bool] = lambda: False,
+    at_once: int = 1,
+    begin: Callable[[], None] = lambda: None,
 ) -> ChunkEnd:
     """Score a chunk and store every scoring and evaluation of it.
 
@@ -91,13 +94,19 @@ def score_chunk(
         scorer: Runs the evaluators.
         on_scored: Told how many scorings have ended, as they are stored.
         stop: Asked whether to end early; what has not ended by itself then is as if it had not begun.
+        at_once: Sessions in flight.
+        begin: Called before each session; it may wait.
     """
     wires = load_stored(database, [one for one, _ in chunk.sessions])
     digests = {str(wire.facts["id"]): str(wire.facts["digest"]) for wire in wires}
-    jobs = [
-        SessionJob(wire, [(f"{one}/{position}", position) for position in positions])
-        for wire, (one, positions) in zip(wires, chunk.sessions, strict=True)
-    ]
+    places = {position: place for place, position in enumerate(chunk.judges)}
+    assignments = [batch.judges[position].assignment for position in places]
+
+    def jobs() -> Iterator[SessionJob]:
+        for wire, (one, positions) in zip(wires, chunk.sessions, strict=True):
+            begin()
+            yield SessionJob(wire, [(f"{one}/{position}", places[position]) for position in positions])
+
     end = ChunkEnd()
     waiting: list[Ended] = []
 
@@ -109,7 +118,7 @@ def score_chunk(
 
     first = stored = 0.0
     try:
-        for outcome in scorer.score([judge.assignment for judge in batch.judges], jobs, stop=stop):
+        for outcome in scorer.score(assignments, jobs(), concurrency=at_once, stop=stop):
             if stop() and outcome.status in _CUT_SHORT:
                 continue
             now = time.monotonic()
@@ -122,8 +131,8 @@ def score_chunk(
                 stored = now
     finally:
         store()
-    if len(jobs) > 1:
-        end.seconds_per_session = (time.monotonic() - first) / (len(jobs) - 1)
+    if len(wires) > 1:
+        end.seconds_per_session = (time.monotonic() - first) / (len(wires) - 1)
     return end
 
 

@@ -117,6 +117,7 @@ class BatchReport:
             "statuses": dict(self.statuses),
             "in_progress": self.in_progress,
             "not_tried_again": self.not_tried_again,
+            "lost": list(self.lost),
             "unscored": [
                 {
                     "session_id": one.session_id,

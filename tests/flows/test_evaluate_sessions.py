@@ -236,3 +236,65 @@ def folder_of(pid: str) -> Path | None:
         return Path(f"/proc/{pid}/cwd").readlink()
     except OSError:
         return None
+
+
+WAITING = """
+import json, pathlib, time
+MODE = "slow"
+PROVIDER = "desk"
+def evaluate(session, *, folder: str):
+    began = time.time()
+    time.sleep(0.15)
+    name = pathlib.Path(folder, "span-" + session.session.id)
+    name.write_text(json.dumps([began, time.time()]))
+    return 1.0
+"""
+
+
+@pytest.mark.parametrize(
+    ("limit", "decay", "most"),
+    [(None, 0.0, 8), (2, 0.0, 2)],
+    ids=["several at once", "a global limit of 2"],
+)
+def test_slow_evaluators_wait_together_within_the_limit_of_their_backend(
+    twelve: Commands, limit: int | None, decay: float, most: int, served: Commands
+) -> None:
+    api = served("up", "--json").document["api_url"]
+    if limit is not None:
+        post(
+            f"{api}/v2/concurrency_limits/", {"name": "rejudge-desk", "limit": limit, "slot_decay_per_second": decay}
+        )
+    try:
+        spans = twelve.folder / "spans"
+        spans.mkdir()
+        register(twelve, WAITING, "evaluate")
+        params = json.dumps({"folder": str(spans)})
+        ended = twelve(
+            "session", "evaluate", "--all", *evaluators("evaluate@1"), "--params", f"evaluate@1={params}", "--json"
+        )
+        assert (ended.code, ended.document["scored"]) == (0, 12), ended.out
+        assert 1 < most_at_once(spans) <= most
+    finally:
+        if limit is not None:
+            post(f"{api}/v2/concurrency_limits/rejudge-desk", None)
+
+
+def most_at_once(folder: Path) -> int:
+    """The largest number of calls that were in flight together."""
+    events = []
+    for file in folder.iterdir():
+        began, ended = json.loads(file.read_text())
+        events += [(began, 1), (ended, -1)]
+    now = most = 0
+    for _, change in sorted(events):
+        now += change
+        most = max(most, now)
+    return most
+
+
+def post(url: str, body: dict[str, Any] | None) -> None:
+    """Send a document, or delete what is there."""
+    data = None if body is None else json.dumps(body).encode()
+    method = "DELETE" if body is None else "POST"
+    request = urllib.request.Request(url, data, {"Content-Type": "application/json"}, method=method)
+    urllib.request.urlopen(request).close()
