@@ -100,11 +100,25 @@ def request_key(request: ModelRequest) -> str:
 def same_settings(recorded: ModelRequest, asked: ModelRequest) -> bool:
     """Whether parameters and tools agree, as far as both are known."""
     left, right = known_parameters(recorded), known_parameters(asked)
-    if left and left != right:
+    if left and _said(left) != _said(right):
         return False
     if not recorded.tools or asked.tools is None:
         return True
     return tool_names(recorded) == tool_names(asked)
+
+
+_DEFAULTS: Final = {
+    "temperature": 1,
+    "top_p": 1,
+    "frequency_penalty": 0,
+    "presence_penalty": 0,
+    "choice_count": 1,
+}
+"""What APIs take where nothing is said; instrumentations that record the answer's settings say it."""
+
+
+def _said(parameters: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    return {name: value for name, value in parameters.items() if _DEFAULTS.get(name) != value}
 
 
 def known_parameters(request: ModelRequest) -> dict[str, JsonValue]:

@@ -12,10 +12,11 @@ from pydantic_ai.messages import ModelResponse, ToolCallPart, ToolReturnContent
 from pydantic_ai.toolsets import FunctionToolset, WrapperToolset
 from pydantic_ai.toolsets.abstract import ToolsetTool
 
-from rejudge.models.canonical import JsonValue, canonical_bytes
+from rejudge.models.canonical import JsonValue
+from rejudge.replay.adapters.results import as_returned
 from rejudge.replay.answers import ToolAnswer
 from rejudge.replay.calls import ToolCall
-from rejudge.replay.values import Misfit, jsonable, typed_result
+from rejudge.replay.values import jsonable
 
 _MEDIA: Final = frozenset({"image-url", "audio-url", "document-url", "video-url", "binary", "uploaded-file"})
 _content: Final[TypeAdapter[Any]] = TypeAdapter(ToolReturnContent)
@@ -99,13 +100,7 @@ def _as_returned(recorded: JsonValue, function: Callable[..., Any] | None) -> An
         )
     if _has_media(recorded):
         return _content.validate_python(recorded)
-    try:
-        typed = typed_result(function, recorded)
-        shown_alike = canonical_bytes(jsonable(typed)) == canonical_bytes(recorded)
-    except (Misfit, ValueError):
-        return recorded
-    # What counts is what the model is shown: an int where a float is declared would be shown as another number.
-    return typed if shown_alike else recorded
+    return as_returned(function, recorded)
 
 
 def _has_media(value: JsonValue) -> bool:

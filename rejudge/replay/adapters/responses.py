@@ -45,16 +45,12 @@ class Responses:
     def edited(self, body: Body, before: ModelRequest, after: ModelRequest) -> Body:
         """See `Wire`."""
         edited = with_parameters(body, changed_parameters(before, after), _SPELLINGS)
-        edited["model"] = after.model
-        edited["input"] = edited_items(body.get("input"), changed_texts(before, after))
-        system = changed_system(before, after)
-        if system is None:
-            return edited
-        items = with_system_item(edited["input"], system) if isinstance(edited["input"], list) else None
-        if items is None:
-            return {**edited, "instructions": system}
-        edited.pop("instructions", None)
-        return {**edited, "input": items}
+        instructions, asked = edited_prompt(body.get("instructions"), body.get("input"), before, after)
+        if instructions is None:
+            edited.pop("instructions", None)
+        else:
+            edited["instructions"] = instructions
+        return {**edited, "model": after.model, "input": asked}
 
     def response_of(self, body: Body) -> ModelResponse:
         """See `Wire`."""
@@ -138,11 +134,17 @@ def item_messages(asked: Any) -> tuple[dict[str, Any], ...]:
     return tuple(messages_of([asked])) if asked else ()
 
 
-def edited_items(asked: Any, texts: Mapping[int, str]) -> Any:
-    """An ``input`` with some of its messages saying something else."""
-    if isinstance(asked, list):
-        return with_texts(asked, texts)
-    return texts.get(0, asked)
+def edited_prompt(
+    instructions: str | None, asked: Any, before: ModelRequest, after: ModelRequest
+) -> tuple[str | None, Any]:
+    """A request's ``instructions`` and ``input`` with what a fork changed."""
+    texts = changed_texts(before, after)
+    asked = with_texts(asked, texts) if isinstance(asked, list) else texts.get(0, asked)
+    system = changed_system(before, after)
+    if system is None:
+        return instructions, asked
+    items = with_system_item(asked, system) if isinstance(asked, list) else None
+    return (system, asked) if items is None else (None, items)
 
 
 def finish_of(body: Mapping[str, Any]) -> str | None:

@@ -74,6 +74,21 @@ PYDANTIC_AI: Final = Capabilities(
 )
 
 
+OPENAI_AGENTS: Final = Capabilities(
+    adapter="openai_agents",
+    seam="`replayable(agent)`: the agent's `Model`, its function tools' `on_invoke_tool`, all that it hands off to",
+    models="yes: every `Model`, a `ModelProvider`'s too",
+    streaming="yes: the recorded events, one by one",
+    tools="yes: function tools; hosted ones are part of the model's answer",
+    parallel="yes",
+    sub_agents="yes: handoffs, and agents as tools, whose calls are answered one by one",
+    mcp="yes: the calls; the server is still asked for its list of tools",
+    imported_sessions="yes: responses are made of the recorded messages",
+    refused="agents with computer, shell, patch or custom tools, or with a function that approves calls; "
+    "realtime and voice agents have no seam. A model in a `RunConfig` goes past the agent's: wrap it too",
+)
+
+
 def markdown_table(adapters: Iterable[Capabilities]) -> str:
     """One row for each thing that can be intercepted, one column for each adapter.
 

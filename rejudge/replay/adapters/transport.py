@@ -20,7 +20,7 @@ from rejudge.replay.adapters.wire import (
     Body,
     Wire,
     answer_body,
-    answer_events,
+    answer_chunks,
     encoded,
     recorded_chunks,
     streamed_response,
@@ -64,7 +64,7 @@ class _Asked:
             return _streaming(self.wire.events(chunks)[: len(chunks)], failure)
         response = self.call.deliver(answer)
         if self.streams:
-            return _streaming(answer_events(self.wire, response, self.body))
+            return _streaming(self.wire.events(answer_chunks(self.wire, response, self.body)))
         body = answer_body(self.wire, response, self.body)
         return httpx2.Response(200, headers={"content-type": "application/json"}, content=encoded(body).encode())
 

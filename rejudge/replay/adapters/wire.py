@@ -59,10 +59,10 @@ def answer_body(wire: Wire, response: ModelResponse, asked: Body) -> Body:
     return body if isinstance(body, dict) and wire.is_answer(body) else wire.rebuilt(response, asked)
 
 
-def answer_events(wire: Wire, response: ModelResponse, asked: Body) -> list[bytes]:
-    """The recorded answer as events: those that came, or some that say the same."""
+def answer_chunks(wire: Wire, response: ModelResponse, asked: Body) -> list[Body]:
+    """The recorded answer as it is streamed: the chunks that came, or some that say the same."""
     chunks = recorded_chunks(wire, response.raw)
-    return wire.events(wire.chunks_of(answer_body(wire, response, asked), asked) if chunks is None else chunks)
+    return wire.chunks_of(answer_body(wire, response, asked), asked) if chunks is None else chunks
 
 
 def streamed_response(wire: Wire, chunks: Sequence[Body]) -> ModelResponse:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import itertools
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tests.model_server import ModelServer, Reply, Request, says
+from tests.model_server import ModelServer, Reply, Request, calls, says
 
 TURNS = ["Compare Paris and Rome.", "Where is order 77?", "Y en Madrid?", "Thanks, bye."]
 """Parallel calls and a second round; a tool that raises; a sub-agent or a handoff; a streamed goodbye."""
@@ -21,8 +22,8 @@ WEATHER = {"Paris": 18, "Rome": 24, "Oslo": 5, "Madrid": 30}
 class Desk:
     """The script, with tool call ids that never come twice."""
 
-    def __init__(self, specialist: str = "ask_specialist") -> None:
-        self._specialist = specialist
+    def __init__(self, specialist: str = "ask_specialist", *, question: str = "question") -> None:
+        self._specialist, self._asks = specialist, question
         self._hands_off = specialist.startswith("transfer")
         self._ids = itertools.count(1)
 
@@ -45,7 +46,7 @@ class Desk:
         return self._says(body, "Goodbye, and have a nice day.")
 
     def _question(self) -> dict[str, Any]:
-        return {} if self._hands_off else {"question": "¿Madrid?"}
+        return {} if self._hands_off else {self._asks: "¿Madrid?"}
 
     def _compare(self, body: dict[str, Any], said: str, results: list[str]) -> Reply:
         cities = [city for city in WEATHER if city in said]
@@ -103,7 +104,7 @@ def text_of(content: Any) -> str:
 
 
 @contextmanager
-def served(desk: Desk, monkeypatch: Any) -> Iterator[ModelServer]:
+def served(desk: Callable[[Request], Reply], monkeypatch: Any) -> Iterator[ModelServer]:
     """The model server that the desk's agents are pointed at by ``DESK_URL``."""
     with ModelServer(desk) as server:
         monkeypatch.setenv("DESK_URL", server.base_url)
@@ -122,3 +123,30 @@ def touched() -> list[str]:
     """Every real run of a tool."""
     log = Path(os.environ["DESK_LOG"])
     return log.read_text().splitlines() if log.exists() else []
+
+
+def traced_desk(request: Request) -> Reply:
+    """The model behind the recorded traces of ``tests/data/otlp``."""
+    system, turns = conversation(request.body)
+    said, results = last_turn(turns)
+    plan: list[Reply] = _PLANS[next(known for known in _PLANS if known in said)]
+    if "Lima" in said and "Hand off" not in system:
+        plan, results = plan[1:], results[1:]
+    reply = plan[min(len(results), len(plan) - 1)]
+    ids = tuple({"id": f"call_{len(turns)}_{place}", **call} for place, call in enumerate(reply.tool_calls))
+    return replace(reply, tool_calls=ids)
+
+
+_PLANS: dict[str, list[Reply]] = {
+    "Fahrenheit": [
+        calls("get_weather", {"city": "Paris"}),
+        calls("convert_temperature", {"celsius": 18.5}),
+        says("It is 18.5 °C (65.3 °F) in Paris with light rain."),
+    ],
+    "order": [calls("lookup_order", {"order_id": "A-1009"}), says("I could not find order A-1009.")],
+    "Lima": [
+        calls("transfer_to_spanish_agent", {}),
+        calls("get_weather", {"city": "Lima"}),
+        says("En Lima hay 19.2 °C."),
+    ],
+}

@@ -19,21 +19,17 @@ class Agent(NamedTuple):
 
     run: Callable[[dict[str, Any]], Any]
     options: dict[str, Any] = {}  # noqa: RUF012
-    hands_off: bool = False
-    """Whether the other agent takes the conversation over, instead of being asked by a tool."""
+    desk: Callable[[], Desk] = Desk
+    """Makes the model that it asks."""
 
     @property
     def inputs(self) -> dict[str, Any]:
         return {"turns": TURNS, **self.options}
 
-    @property
-    def desk(self) -> Desk:
-        return Desk("transfer_to_spanish_agent" if self.hands_off else "ask_specialist")
-
 
 def replays_unchanged(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> SessionView:
     """Recorded with a server, replayed without one: equal in all that counts, and no tool has run."""
-    with served(agent.desk, monkeypatch):
+    with served(agent.desk(), monkeypatch):
         baseline = recorded(agent.run, agent.inputs)
     ran = touched()
     assert len(ran) == 5
@@ -55,7 +51,7 @@ OVERRIDES = {
 def replays_with(name: str, agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
     """One override: what is before the first request that it changes is the tape's, and what follows is live."""
     override = OVERRIDES[name]
-    with served(agent.desk, monkeypatch) as server:
+    with served(agent.desk(), monkeypatch) as server:
         baseline = recorded(agent.run, agent.inputs)
         asked = len(server.requests)
         outcome = replayed(agent.run, baseline, policies=UNTIL, override=override)

@@ -56,7 +56,7 @@ def test_a_replay_in_a_process_of_its_own_equals_the_recording(
     desk_log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     agent = AGENTS["chat"]
-    with served(agent.desk, monkeypatch):
+    with served(agent.desk(), monkeypatch):
         baseline = recorded(agent.run, agent.inputs)
     spec = agent_spec(entrypoint="openai_desk.py:run", folder=Path(openai_desk.__file__).parent)
     result = replay_session(baseline, spec, policies=OFFLINE)

@@ -70,7 +70,7 @@ def test_a_replay_in_a_process_of_its_own_equals_the_recording(
     desk_log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     agent = AGENTS["chat"]
-    with served(agent.desk, monkeypatch):
+    with served(agent.desk(), monkeypatch):
         baseline = recorded(agent.run, agent.inputs)
     spec = agent_spec(entrypoint="pydantic_ai_desk.py:run", folder=Path(pydantic_ai_desk.__file__).parent)
     result = replay_session(baseline, spec, policies=OFFLINE)
@@ -83,7 +83,7 @@ def test_a_fork_point_inside_and_after_a_sub_agent(
     fork: str, desk_log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     agent = AGENTS["instrumented"]  # its own spans show the tool around the sub-agent
-    with served(agent.desk, monkeypatch):
+    with served(agent.desk(), monkeypatch):
         baseline = recorded(agent.run, agent.inputs)
         outcome = replayed(
             agent.run, baseline, policies=UNTIL, fork=fork, override=Override(model_params={"temperature": 0.9})
