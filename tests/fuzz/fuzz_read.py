@@ -14,11 +14,9 @@ with atheris.instrument_imports(include=["rejudge"]):
 def one_file(data: bytes) -> None:
     """Read some bytes as a trace file, and make sessions of what is in them."""
     spans, records = [], []
-    refused: list[object] = []
-    for batch in read_bytes(data, refuse=refused.append):
+    for batch in read_bytes(data, refuse=str):
         spans += batch.spans
         records += batch.logs
-    assert refused or spans or records or data.strip() == b"" or b"resource" in data
     for recording in assemble(spans, records):
         for record in (recording.view.session, *recording.view.nodes):
             record.decoded().model_dump_json().encode()
