@@ -16,6 +16,7 @@ FIELDS: Final = ("session", "name", "score", "value", "passed", "explanation", "
 
 _MEND: Final = f"the fields are {', '.join(FIELDS)}"
 _WORDS: Final = {"true": True, "false": False, "yes": True, "no": False}
+_VERDICTS: Final = {**_WORDS, "1": True, "0": False}
 
 
 def read_labels(path: Path) -> list[dict[str, Any]]:
@@ -69,15 +70,16 @@ def _checked(where: str, fields: dict[str, Any]) -> dict[str, Any]:
     for name in ("session", "name"):
         if name not in fields:
             raise UsageError(f"{where}: no {name} given", mend=_MEND)
-    if "passed" in fields and "score" not in fields and "value" not in fields:
-        fields["score"] = fields["passed"]  # a verdict alone is a yes or a no
     return {**fields, "where": where}
 
 
 def _cell(name: str, text: str) -> Any:
-    if name == "passed" or (name == "score" and text.strip().lower() in _WORDS):
-        return _WORDS.get(text.strip().lower(), text)
+    word = text.strip().lower()
+    if name == "passed":
+        return _VERDICTS.get(word, text)
     if name == "score":
+        if word in _WORDS:
+            return _WORDS[word]
         try:
             return json.loads(text)
         except ValueError:

@@ -9,14 +9,14 @@ import click
 
 from rejudge.cli.groups import NounGroup
 from rejudge.cli.opening import opened
-from rejudge.cli.output import Output, output_options
+from rejudge.cli.output import Output, output_options, text
 
 _EVALUATION_COLUMNS: dict[str, Callable[[Any], object]] = {
     "session": lambda one: one.session_id,
     "evaluator": lambda one: f"{one.evaluator}@{one.evaluator_version}" if one.evaluator else "label",
     "result": lambda one: one.name,
     "type": lambda one: one.data_type,
-    "score": lambda one: one.value if one.score is None else one.score,
+    "score": lambda one: said(one),
     "passed": lambda one: one.passed,
     "explanation": lambda one: one.explanation or one.unscored,
 }
@@ -79,6 +79,13 @@ def list_scorings(
             session=session, evaluator=evaluator, statuses=statuses or None, history=history, limit=limit
         )
     output.items(rows, _SCORING_COLUMNS)
+
+
+def said(one: Any) -> object:
+    """What a result says: its score, its text, or of a category both."""
+    if one.value is not None and one.score is not None:
+        return f"{one.value} ({text(one.score)})"
+    return one.value if one.score is None else one.score
 
 
 def last_line(error: str | None) -> str | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from rejudge.cli.evaluation import said
 from rejudge.cli.groups import NounGroup
 from rejudge.cli.opening import opened
 from rejudge.cli.output import Output, output_options
@@ -16,7 +17,7 @@ from rejudge.errors import UsageError
 _COLUMNS: dict[str, Callable[[Any], object]] = {
     "session": lambda one: one.session_id,
     "label": lambda one: one.name,
-    "score": lambda one: one.value if one.score is None else one.score,
+    "score": said,
     "passed": lambda one: one.passed,
     "explanation": lambda one: one.explanation,
     "author": lambda one: one.author,
@@ -53,8 +54,6 @@ def add(
     fields: dict[str, Any] = {"value": value, "passed": passed, "explanation": explanation}
     if score is not None:
         fields["score"] = _score(score)
-    elif value is None and passed is not None:
-        fields["score"] = passed  # a verdict alone is a yes or a no
     given = {key: one for key, one in fields.items() if one is not None}
     with opened() as store:
         made = store.labels.add(session, name=name, author=author, **given)

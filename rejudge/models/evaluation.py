@@ -6,10 +6,10 @@ import hashlib
 import math
 import re
 from decimal import Decimal
-from typing import Any, Final, Literal, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import orjson
-from pydantic import BaseModel, ConfigDict, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from rejudge.models.canonical import canonical_bytes
 
@@ -84,10 +84,10 @@ class EvaluationResult(BaseModel):
     """Which way is better; ``none``: a comparison reports a change, not an improvement."""
     evidence: Any = None
     """Small JSON that points at the nodes behind the verdict."""
-    cost: Decimal | None = None
+    cost: Annotated[Decimal, Field(ge=0, lt=10**18)] | None = None
     """What this evaluation itself cost, US dollars."""
-    input_tokens: int | None = None
-    output_tokens: int | None = None
+    input_tokens: Annotated[int, Field(ge=0, lt=2**63)] | None = None
+    output_tokens: Annotated[int, Field(ge=0, lt=2**63)] | None = None
     model: str | None = None
     """The model that answered, where one was asked."""
 
@@ -113,7 +113,12 @@ class EvaluationResult(BaseModel):
             raise ValueError(
                 f"score must be a number or a bool, not {type(score).__name__}; text belongs in value"
             )
-        number = float(score)
+        if getattr(getattr(score, "dtype", None), "kind", None) == "b":
+            return bool(score)  # numpy's own, which is no subclass of bool
+        try:
+            number = float(score)
+        except OverflowError as error:
+            raise ValueError("score is too large for a float") from error
         if not math.isfinite(number):
             raise ValueError(f"score must be finite, not {number}; use unscored=... where there is no score")
         return score if isinstance(score, int) else number

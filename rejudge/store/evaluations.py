@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Select, insert, or_, select
 from sqlalchemy.exc import IntegrityError
@@ -16,6 +16,10 @@ from rejudge.models.evaluation import EvaluationResult
 from rejudge.store.engine import Database
 from rejudge.store.ids import new_id, now
 from rejudge.store.tables import core
+from rejudge.store.types import storable
+
+_MEND: Final = "use another name: a label is unique in its session"
+_LABELS_AT_ONCE: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +101,8 @@ class Label:
     session_id: str
     result: EvaluationResult
     author: str | None = None
+    where: str = ""
+    """Where it was written, such as ``labels.csv:3``: messages begin with it."""
 
 
 def list_evaluations(database: Database, wanted: Wanted, *, limit: int | None = None) -> list[Evaluation]:
@@ -146,13 +152,15 @@ def add_labels(database: Database, labels: Sequence[Label]) -> list[Evaluation]:
         Conflict: Where a session has a label of this name already, or gets two at once.
     """
     made = now()
+    _check_distinct(labels)
     rows = [_label_row(label, made) for label in labels]
     taken = _taken(database, labels)
     if taken is not None:
         raise _conflict(taken)
     try:
         with database.write() as connection:
-            connection.execute(insert(core.evaluations), rows)
+            for start in range(0, len(rows), _LABELS_AT_ONCE):
+                connection.execute(insert(core.evaluations), rows[start : start + _LABELS_AT_ONCE])
     except IntegrityError as error:
         # Another writer was faster: the unique index decides.
         raise _conflict(_taken(database, labels) or labels[0]) from error
@@ -160,33 +168,50 @@ def add_labels(database: Database, labels: Sequence[Label]) -> list[Evaluation]:
 
 
 def _taken(database: Database, labels: Sequence[Label]) -> Label | None:
-    seen: set[tuple[str, str]] = set()
-    for label in labels:
-        if (label.session_id, label.result.name) in seen:
-            return label
-        seen.add((label.session_id, label.result.name))
     wanted = Wanted(session_ids=sorted({label.session_id for label in labels}), labels=True)
     stored = {(row.session_id, row.name) for row in list_evaluations(database, wanted)}
-    return next((label for label in labels if (label.session_id, label.result.name) in stored), None)
+    return next((label for label in labels if _key(label) in stored), None)
+
+
+def _check_distinct(labels: Sequence[Label]) -> None:
+    seen: dict[tuple[str, str], Label] = {}
+    for label in labels:
+        first = seen.setdefault(_key(label), label)
+        if first is not label:
+            before = f", first at {first.where}" if first.where else ""
+            raise Conflict(
+                f"{_place(label)}session {label.session_id} is given a label {label.result.name!r} "
+                f"twice{before}; nothing was stored",
+                mend=_MEND,
+            )
+
+
+def _key(label: Label) -> tuple[str, str]:
+    return label.session_id, label.result.name
 
 
 def _conflict(label: Label) -> Conflict:
     return Conflict(
-        f"session {label.session_id} has a label {label.result.name!r} already; nothing was stored",
-        mend="use another name: a label is unique in its session",
+        f"{_place(label)}session {label.session_id} has a label {label.result.name!r} already; nothing was stored",
+        mend=_MEND,
     )
+
+
+def _place(label: Label) -> str:
+    return f"{label.where}: " if label.where else ""
 
 
 def _label_row(label: Label, made: datetime) -> dict[str, Any]:
     result = label.result
     row: dict[str, Any] = dict.fromkeys(Evaluation.__slots__)
     row.update({name: value for name, value in result.__dict__.items() if name in row})
+    row.update({name: storable(row[name]) for name in ("value", "explanation", "unscored", "model")})
     row.update(
         id=new_id(),
         session_id=label.session_id,
         data_type=result.data_type,
         score=None if result.score is None else float(result.score),
-        author=label.author,
+        author=storable(label.author),
         created_at=made,
     )
     return row

@@ -16,6 +16,7 @@ from rejudge.store.bulk import insert_rows
 from rejudge.store.engine import Database
 from rejudge.store.ids import new_id, now
 from rejudge.store.tables import core
+from rejudge.store.types import storable
 
 Mode: TypeAlias = Literal["missing", "force", "changed"]
 
@@ -193,7 +194,7 @@ def _scoring_row(identity: str, one: Ended, sequence: int, attempts: int, made: 
         "params": requested.params or None,
         "params_digest": requested.params_digest,
         "status": one.status,
-        "error": _text(one.error),
+        "error": storable(one.error),
         "retryable": one.retryable,
         "attempts": attempts,
         "started_at": one.started_at,
@@ -233,7 +234,7 @@ def _evaluation_row(
     row = {name: fields.get(name) for name in _RESULT_FIELDS}
     row["direction"] = row["direction"] or "none"
     for name in ("value", "explanation", "unscored", "model"):
-        row[name] = _text(row[name])
+        row[name] = storable(row[name])
     if row["cost"] is not None:
         row["cost"] = Decimal(str(row["cost"]))
     score = fields.get("score")
@@ -252,13 +253,6 @@ def _evaluation_row(
         created_at=made,
     )
     return row
-
-
-def _text(value: str | None) -> str | None:
-    """Text that every database holds: no NUL, no lone surrogates."""
-    if value is None:
-        return None
-    return value.replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode()
 
 
 def count_scorings(database: Database) -> int:

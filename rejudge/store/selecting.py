@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
 
 from sqlalchemy import ColumnElement, Connection, String, cast, exists, select
 
@@ -59,9 +63,7 @@ def list_sessions(
     with database.read() as connection:
         query = session_query()
         if selection is not None and selection.ids is not None:
-            ids = resolve_ids(connection, selection.ids)
-            found = {one.id: one for one in read_sessions(connection, query.where(core.sessions.c.id.in_(ids)))}
-            return [found[one] for one in ids]
+            return list_sessions_by_id(database, resolve_ids(connection, selection.ids))
         if selection is not None:
             query = query.where(_condition(database, selection))
         number = core.sessions.c.number
@@ -86,34 +88,67 @@ def resolve_ids(connection: Connection, references: Sequence[str]) -> list[str]:
         NotFound: Where one is not there.
         UsageError: Where one fits several, or two name the same session.
     """
-    resolved = [_resolve(connection, reference) for reference in references]
-    twice = sorted({one for one in resolved if resolved.count(one) > 1}) if len(set(resolved)) < len(resolved) else []
+    found = find_ids(connection, references)
+    missing = next((reference for reference in references if reference not in found), None)
+    if missing is not None:
+        raise no_session(missing)
+    resolved = [found[reference] for reference in references]
+    twice = [one for one, count in Counter(resolved).items() if count > 1]
     if twice:
-        raise UsageError(f"session given twice: {twice[0]}", mend="name each session once")
+        raise UsageError(f"session given twice: {min(twice)}", mend="name each session once")
     return resolved
 
 
-def _resolve(connection: Connection, reference: str) -> str:
-    text = reference.strip().lower()
-    session_id = core.sessions.c.id
-    if text.isdigit() and len(text) < 10:
-        condition: ColumnElement[bool] = core.sessions.c.number == int(text)
-    elif len(text) == 36:
-        condition = cast(session_id, String) == _as_stored(connection, text)
-    elif len(text) >= 6:
-        condition = cast(session_id, String).like(
-            _as_stored(connection, text).replace("%", "").replace("_", "") + "%"
-        )
-    else:
+def find_ids(connection: Connection, references: Iterable[str]) -> dict[str, str]:
+    """Full ids by reference, as `resolve_ids` reads them; a session that is not there is left out.
+
+    Raises:
+        UsageError: Where a reference is none, or fits several.
+    """
+    found: dict[str, str] = {}
+    numbers: dict[str, int] = {}
+    whole: dict[str, str] = {}
+    for reference in dict.fromkeys(references):
+        text = reference.strip().lower()
+        if text.isascii() and text.isdecimal() and len(text) < 10:
+            numbers[reference] = int(text)
+        elif re.fullmatch(r"[0-9a-f]{32}", text.replace("-", "")):
+            whole[reference] = str(UUID(text.replace("-", "")))
+        else:
+            found.update(_by_beginning(connection, reference, text))
+    sessions = core.sessions.c
+    ids_by_number = _looked_up(connection, sessions.number, set(numbers.values()))
+    ids = _looked_up(connection, sessions.id, set(whole.values()))
+    found |= {reference: ids_by_number[one] for reference, one in numbers.items() if one in ids_by_number}
+    return found | {reference: ids[one] for reference, one in whole.items() if one in ids}
+
+
+def no_session(reference: str) -> NotFound:
+    """What is said of a session that is not there."""
+    return NotFound(f"no session {reference!r}", mend="list them: rejudge session list")
+
+
+def _looked_up(connection: Connection, column: ColumnElement[Any], wanted: Collection[Any]) -> dict[Any, str]:
+    ids: dict[Any, str] = {}
+    values = sorted(wanted)
+    for start in range(0, len(values), 500):
+        query = select(column, core.sessions.c.id).where(column.in_(values[start : start + 500]))
+        ids.update((row[0], str(row[1])) for row in connection.execute(query))
+    return ids
+
+
+def _by_beginning(connection: Connection, reference: str, text: str) -> dict[str, str]:
+    if len(text) < 6:
         raise UsageError(
             f"{reference!r} is no session id", mend="give a number, an id, or 6 or more characters of one"
         )
-    found = list(connection.execute(select(session_id).where(condition).limit(2)).scalars())
-    if not found:
-        raise NotFound(f"no session {reference!r}", mend="list them: rejudge session list")
+    session_id = core.sessions.c.id
+    beginning = _as_stored(connection, text).replace("%", "").replace("_", "") + "%"
+    query = select(session_id).where(cast(session_id, String).like(beginning)).limit(2)
+    found = list(connection.execute(query).scalars())
     if len(found) > 1:
         raise UsageError(f"{reference!r} fits several sessions", mend="give more of the id")
-    return str(found[0])
+    return {reference: str(found[0])} if found else {}
 
 
 def _as_stored(connection: Connection, text: str) -> str:

@@ -74,6 +74,13 @@ class Json(TypeDecorator[Any]):
         return None if value is None else orjson.loads(value)
 
 
+def storable(text: str | None) -> str | None:
+    """Text that every database holds: no NUL, no lone surrogates."""
+    if text is None:
+        return None
+    return text.replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode()
+
+
 def _plain(value: object) -> object:
     if isinstance(value, Decimal):
         return format(value, "f")
