@@ -36,32 +36,33 @@ _EXIT_CODES = """## Exit codes
 """
 
 
-def commands(
-    group: click.Group = rejudge, path: tuple[str, ...] = ("rejudge",)
-) -> Iterator[tuple[str, click.Command]]:
-    """Every command that does something, by what is typed: ``rejudge session import``."""
-    context = click.Context(group, info_name=path[-1])
+def commands() -> list[tuple[str, click.Context]]:
+    """Every command that does something, by what is typed (``rejudge session import``), with its context."""
+    return list(_below(click.Context(rejudge, info_name="rejudge", terminal_width=100, **rejudge.context_settings)))
+
+
+def _below(context: click.Context) -> Iterator[tuple[str, click.Context]]:
+    group = context.command
+    assert isinstance(group, click.Group)
     for name in group.list_commands(context):
         command = group.get_command(context, name)
         assert command is not None
+        inner = click.Context(command, info_name=name, parent=context)
         if isinstance(command, click.Group):
-            yield from commands(command, (*path, name))
+            yield from _below(inner)
         elif not command.hidden:
-            yield " ".join((*path, name)), command
+            yield inner.command_path, inner
 
 
 def reference() -> str:
     """The page."""
-    found = list(commands())
-    index = "\n".join(f"- [`{typed}`](#{_anchor(typed)}): {_first_line(command)}" for typed, command in found)
-    return "\n".join([_HEAD, index, "", *(_section(typed, command) for typed, command in found), _EXIT_CODES])
+    found = commands()
+    index = "\n".join(f"- [`{typed}`](#{_anchor(typed)}): {_first_line(one.command)}" for typed, one in found)
+    return "\n".join([_HEAD, index, "", *(_section(typed, one) for typed, one in found), _EXIT_CODES])
 
 
-def _section(typed: str, command: click.Command) -> str:
-    context = click.Context(rejudge, info_name="rejudge", **rejudge.context_settings, terminal_width=100)
-    for word in typed.split()[1:]:
-        context = click.Context(command, info_name=word, parent=context)
-    return f"## `{typed}`\n\n```text\n{command.get_help(context).rstrip()}\n```\n"
+def _section(typed: str, context: click.Context) -> str:
+    return f"## `{typed}`\n\n```text\n{context.command.get_help(context).rstrip()}\n```\n"
 
 
 def _first_line(command: click.Command) -> str:
