@@ -25,13 +25,6 @@ from rejudge.store.tables import core
 
 Outcome: TypeAlias = Literal["new", "updated", "unchanged"]
 
-NODE_COLUMNS: Final = tuple(column.name for column in core.nodes.columns)
-_NODE_DEFAULTS: Final = {"name": "", "status": "completed", "inferred": False}
-_NODE_FACTS: Final = tuple(
-    name
-    for name in NODE_COLUMNS
-    if name not in ("session_id", "position", "link_ids", "payload_ref", "attributes_ref")
-)
 _SESSION_FACTS: Final = [
     "external_id",
     "source",
@@ -207,19 +200,16 @@ class _Writes:
 
 
 def _node_row(session_id: str, position: int, node: Node, packs: PackWriter) -> dict[str, Any]:
-    facts = node.__dict__
-    row = {name: facts.get(name) for name in _NODE_FACTS}
-    for name, default in _NODE_DEFAULTS.items():
-        if row[name] is None:
-            row[name] = default
-    row["session_id"] = session_id
-    row["position"] = position
-    links = facts.get("link_ids")
-    row["link_ids"] = list(links) if links else None
     payload, attributes = node.blobs or _blobs_of(node)
-    row["payload_ref"] = packs.add(payload) if payload is not None else None
-    row["attributes_ref"] = packs.add(attributes) if attributes is not None else None
-    return row
+    facts = node.__dict__
+    return {
+        **facts,
+        "session_id": session_id,
+        "position": position,
+        "link_ids": facts["link_ids"] or None,
+        "payload_ref": packs.add(payload) if payload is not None else None,
+        "attributes_ref": packs.add(attributes) if attributes is not None else None,
+    }
 
 
 def _blobs_of(node: Node) -> PayloadBlobs:
