@@ -7,13 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from prefect.artifacts import create_markdown_artifact
 from prefect.client.schemas.objects import State
 from prefect.states import Completed, Failed
 
 from rejudge.api import replaying
 from rejudge.models.requests import ReplayRequest
-from rejudge.models.safe_text import markdown, one_line
+from rejudge.models.safe_text import one_line
 from rejudge.scoring.batch import Judge
 from rejudge.scoring.pool import WorkerPool
 from rejudge.scoring.report import BatchReport
@@ -23,10 +22,9 @@ from rejudge.tasks.evaluating import open_database
 from rejudge.tasks.experimenting import score_sessions_of
 from rejudge.tasks.judges import find_judges
 from rejudge.tasks.pools import make_pool
+from rejudge.tasks.publishing_replay import publish_replay
 from rejudge.tasks.replaying import Replayed, replay_all
 from rejudge.tasks.surroundings import in_surroundings
-
-_SHOWN = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,25 +88,7 @@ def finish_replay(at: ReplayWork, replayed: Replayed, scorings: BatchReport | No
     if not replayed.ended:
         return Failed(name="NotReplayed", message=one_line("; ".join(replayed.lost) or "it was interrupted"))
     report = ReplayReport(replayed.ended[0], at.created, scorings)
-    message = one_line(sentence(report.replay), limit=_SHOWN)
-    create_markdown_artifact(_markdown(report.replay), key="replay", description=message)
+    message = publish_replay(at.database, report.replay)
     if report.exit_code == 0:
         return Completed(name="Replayed", message=message, data=report)
     return Failed(name="DoneInPart", message=message, data=report)
-
-
-def sentence(replay: Replay) -> str:
-    """How a replay ended, in one line."""
-    divergence = (replay.result or {}).get("divergence")
-    told = f"replay {replay.number} {replay.status.replace('_', ' ')}"
-    if replay.error:
-        return f"{told}: {replay.error}"
-    return f"{told}; {divergence['message']}" if divergence else f"{told}, equal to its baseline"
-
-
-def _markdown(replay: Replay) -> str:
-    result = replay.result or {}
-    lines = [f"## Replay {replay.number}: {replay.status.replace('_', ' ')}", "", markdown(sentence(replay)), ""]
-    for name, value in (result.get("fidelity") or {}).items():
-        lines.append(f"- {name.replace('_', ' ')}: {markdown(str(value))}")
-    return "\n".join(lines)

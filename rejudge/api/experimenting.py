@@ -9,7 +9,7 @@ from typing import Any
 from rejudge.api import replaying
 from rejudge.api.comparing import compare_run
 from rejudge.models.comparison import Comparison
-from rejudge.models.override import Override
+from rejudge.models.override import Override, change_words
 from rejudge.models.policy import PolicySet
 from rejudge.models.requests import EvaluatorChoice, ExperimentRequest, ReplayRequest
 from rejudge.store.cohorts import cohort_members, find_cohort_version, find_cohort_version_by_id
@@ -123,17 +123,7 @@ def conclude(database: Database, run: ExperimentRun, *, whole: bool, **options: 
 
 def change_line(change: dict[str, Any]) -> str:
     """What an experiment changes, in one line."""
-    override = Override.model_validate(change.get("override", {}))
-    parts = []
-    if isinstance(override.model, str):
-        parts.append(f"model {override.model}")
-    elif override.model:
-        parts += [f"model {old} → {new}" for old, new in override.model.items()]
-    parts += [
-        name.replace("_", " ")
-        for name in ("system_prompt", "prompt", "model_params")
-        if getattr(override, name) is not None
-    ]
+    parts = change_words(Override.model_validate(change.get("override", {})))
     if change.get("fork_point"):
         parts.append(f"from {change['fork_point']}")
     return ", ".join(parts) or "nothing: an unchanged replay"

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from rejudge.api.importing import ImportProgress, ImportReport
     from rejudge.api.receiving import Arrival, Receiver, Reception
     from rejudge.api.tables import What
+    from rejudge.models.lineage import Lineage
+    from rejudge.models.session_diff import SessionDiff
     from rejudge.otel import Options
     from rejudge.otel.export import Sent
 
@@ -139,6 +141,22 @@ class Sessions:
         with self._database.read() as connection:
             ids = resolve_ids(connection, references)
         return load_views(self._database, ids)
+
+    def diff(self, baseline: str | int, replay: str | int) -> SessionDiff:
+        """Two sessions step by step, and where they part.
+
+        Raises:
+            NotFound: Where one of them is not there.
+        """
+        from rejudge.replay.diff import session_diff
+
+        return session_diff(*self.get_many([str(baseline), str(replay)]))
+
+    def tree(self, reference: str | int) -> Lineage:
+        """Where a session comes from, and everything that was made of it and of its relations."""
+        from rejudge.store.lineage import lineage_of
+
+        return lineage_of(self._database, str(reference))
 
     def tag(self, selection: Selection, *tags: str) -> int:
         """Puts tags on sessions; returns how many sessions it met."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rejudge.cli.output import Output
+from rejudge.cli.output import Output, show_rich, write_file
 from rejudge.errors import UsageError
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def show_comparison(output: Output, store: Store, run: ExperimentRun, wishes: Wi
     if wishes.html is not None:
         from rejudge.report.html import html_report
 
-        _write(output, wishes.html, html_report(comparison, context, gate=result))
+        write_file(output, wishes.html, html_report(comparison, context, gate=result))
     if wishes.markdown is not None:
         from rejudge.report.markdown import markdown_report
 
@@ -106,11 +106,11 @@ def show_comparison(output: Output, store: Store, run: ExperimentRun, wishes: Wi
             from rejudge.report.gate import gate_markdown
 
             told = f"{gate_markdown(result)}\n{told}"
-        _write(output, wishes.markdown, told)
+        write_file(output, wishes.markdown, told)
     if wishes.junit is not None and result is not None:
         from rejudge.report.junit import junit_xml
 
-        _write(output, wishes.junit, junit_xml(result, name=run.reference))
+        write_file(output, wishes.junit, junit_xml(result, name=run.reference))
     return result.exit_code if result is not None else 0
 
 
@@ -128,26 +128,12 @@ def _judged(store: Store, run: ExperimentRun, wishes: Wishes, gate: Gate | None)
 
 
 def _print(comparison: Any, result: Any) -> None:
-    import sys
-
-    from rich.console import Console
-
-    from rejudge.cli.output import PIPE_WIDTH
     from rejudge.report.terminal import terminal_report
 
-    console = Console(width=None if sys.stdout.isatty() else PIPE_WIDTH, highlight=False)
-    console.print(terminal_report(comparison))
+    show_rich(terminal_report(comparison))
     if result is not None:
         from rejudge.report.gate import gate_headline, gate_table
 
-        console.print()
-        console.print(gate_table(result))
-        console.print(gate_headline(result), markup=False)
-
-
-def _write(output: Output, path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}", mend="name another file") from error
-    output.note(f"wrote {path}")
+        click.echo()
+        show_rich(gate_table(result))
+        click.echo(gate_headline(result))

@@ -10,9 +10,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Any, Final
 
 import click
+
+from rejudge.errors import UsageError
 
 PIPE_WIDTH: Final = 100_000
 """Columns of a table that goes into a pipe: nothing is cut or folded there."""
@@ -87,6 +90,27 @@ def table(rows: Sequence[Sequence[object]], headings: Sequence[str]) -> None:
         drawn.add_row(*(Text(text(value)) for value in row))
     piped = not sys.stdout.isatty()
     Console(width=PIPE_WIDTH if piped else None, highlight=False, soft_wrap=False).print(drawn)
+
+
+def show_rich(drawn: Any) -> None:
+    """Something that `rich` draws, on stdout; in a pipe nothing is cut or coloured."""
+    from rich.console import Console
+
+    piped = not sys.stdout.isatty()
+    Console(width=PIPE_WIDTH if piped else None, highlight=False, soft_wrap=piped).print(drawn)
+
+
+def write_file(output: Output, path: Path, content: str) -> None:
+    """Write a file that was asked for.
+
+    Raises:
+        UsageError: Where it cannot be written.
+    """
+    try:
+        path.write_text(content, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}", mend="name another file") from error
+    output.note(f"wrote {path}")
 
 
 def text(value: object) -> str:

@@ -13,6 +13,7 @@ from rejudge.cli.groups import NounGroup
 from rejudge.cli.opening import opened
 from rejudge.cli.output import Output, output_options
 from rejudge.cli.progress import bar
+from rejudge.cli.replay_facts import document_of, show_replay
 
 if TYPE_CHECKING:
     from rejudge.cli.changing import Change
@@ -71,19 +72,20 @@ def run(
         trial=trial,
         again=again,
     )
-    with opened() as store, bar(output, "replaying") as move:
-        report = store.replays.run(
-            request, ephemeral=ephemeral, say=output.note, progress=lambda now: move(now.done, now.total)
-        )
-    if output.as_json:
-        scorings = report.scorings.facts() if report.scorings is not None else None
-        output.document({**_document(report.replay), "created": report.created, "scorings": scorings})
-    else:
-        _show(output, report.replay)
-        if not report.created:
-            output.note("the same replay was there already; --again makes another")
-        if report.scorings is not None:
-            click.echo(report.scorings.sentence)
+    with opened() as store:
+        with bar(output, "replaying") as move:
+            report = store.replays.run(
+                request, ephemeral=ephemeral, say=output.note, progress=lambda now: move(now.done, now.total)
+            )
+        if output.as_json:
+            scorings = report.scorings.facts() if report.scorings is not None else None
+            output.document({**document_of(report.replay), "created": report.created, "scorings": scorings})
+        else:
+            show_replay(output, store, report.replay)
+            if report.scorings is not None:
+                click.echo(report.scorings.sentence)
+    if not report.created:
+        output.note("the same replay was there already; --again makes another")
     return report.exit_code
 
 
@@ -94,52 +96,17 @@ def list_(output: Output, *, session: str | None) -> None:
     """List replays."""
     with opened() as store:
         rows = store.replays.list(session=session)
-    output.items([_document(one) for one in rows] if output.as_json else rows, _COLUMNS)
+    output.items([document_of(one) for one in rows] if output.as_json else rows, _COLUMNS)
 
 
 @replay.command()
 @click.argument("reference", metavar="REPLAY")
 @output_options
 def show(output: Output, *, reference: str) -> None:
-    """Show what a replay was asked, and what came of it: fidelity and the first divergence."""
+    """Show what a replay was asked, and what came of it: lineage, fidelity, the first divergence, what missed."""
     with opened() as store:
         found = store.replays.get(reference)
-    if output.as_json:
-        output.document(_document(found))
-    else:
-        _show(output, found)
-
-
-def _show(output: Output, found: Any) -> None:
-    result = found.result or {}
-    fidelity = result.get("fidelity") or {}
-    miss = result.get("miss") or {}
-    divergence = result.get("divergence") or {}
-    answered = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in fidelity.items() if count)
-    lines = (
-        ("replay", found.number),
-        ("of session", found.baseline_session_id),
-        ("result", found.result_session_id),
-        ("agent", f"{found.agent}@{found.agent_version}"),
-        ("status", found.status),
-        ("why", found.error),
-        ("missed call", f"{miss['name']}: {miss['reason']}" if miss else None),
-        ("answered", answered or None),
-        ("divergence", divergence.get("message") or ("none" if found.status == "completed" else None)),
-        ("applied", result.get("applied") or None),
-    )
-    output.item(found, lines)
-
-
-def _document(one: Any) -> dict[str, Any]:
-    names = (
-        "id",
-        "number",
-        "baseline_session_id",
-        "result_session_id",
-        "experiment_run_id",
-        "agent",
-        "agent_version",
-    )
-    rest = ("trial", "plan", "status", "error", "result", "created_at", "started_at", "ended_at", "flow_run_id")
-    return {name: getattr(one, name) for name in (*names, *rest)}
+        if output.as_json:
+            output.document(document_of(found))
+        else:
+            show_replay(output, store, found)

@@ -11,10 +11,11 @@ from rejudge.cli.groups import LazyGroup
 from rejudge.cli.opening import opened
 from rejudge.cli.output import Output, output_options, text
 from rejudge.cli.selecting import required, selection_options
+from rejudge.errors import UsageError
 
 if TYPE_CHECKING:
     from rejudge.models.selection import Selection
-    from rejudge.models.session import Node, Session
+    from rejudge.models.session import Node, Session, SessionView
 
 _COLUMNS: dict[str, Callable[[Any], object]] = {
     "no.": lambda one: one.number,
@@ -36,6 +37,8 @@ _COLUMNS: dict[str, Callable[[Any], object]] = {
         "import": "rejudge.cli.session_import:import_",
         "list": "rejudge.cli.session:list_",
         "show": "rejudge.cli.session:show",
+        "tree": "rejudge.cli.session_tree:tree",
+        "diff": "rejudge.cli.session_diff:diff",
         "evaluate": "rejudge.cli.session_evaluate:evaluate",
         "tag": "rejudge.cli.session:tag",
         "export": "rejudge.cli.session_export:export",
@@ -62,16 +65,24 @@ def list_(output: Output, *, selection: Callable[[], Selection | None], limit: i
 
 @click.command()
 @click.argument("reference", metavar="SESSION")
-@click.option("--inputs", is_flag=True, help="Only what the run was started with.")
+@click.option("--inputs", is_flag=True, help="Only what the run was started with, as a replay would be.")
 @click.option("--outputs", is_flag=True, help="Only its final answer.")
+@click.option("--node", metavar="NODE", help="Only this node, by its place or id, with all that it holds.")
 @click.option("--payloads", is_flag=True, help="With --json: each node's inputs and outputs too.")
 @output_options
-def show(output: Output, *, reference: str, inputs: bool, outputs: bool, payloads: bool) -> None:
+def show(output: Output, *, reference: str, inputs: bool, outputs: bool, node: str | None, payloads: bool) -> None:
     """Show one session and its nodes."""
+    if inputs + outputs + (node is not None) > 1:
+        raise UsageError("--inputs, --outputs and --node exclude each other", mend="name one of them")
     with opened() as store:
         view = store.sessions.get(reference)
     if inputs or outputs:
-        output.document(view.session.inputs if inputs else view.session.outputs)
+        output.document(_inputs(view) if inputs else view.session.outputs)
+        return
+    if node is not None:
+        from rejudge.cli.session_node import show_node
+
+        show_node(output, view, node)
         return
     if output.as_json:
         nodes = [_node(one, payloads=payloads) for one in view.nodes]
@@ -108,6 +119,16 @@ def tag(output: Output, *, selection: Callable[[], Selection | None], tags: tupl
     with opened() as store:
         count = store.sessions.tag(chosen, *tags)
     output.result({"sessions": count, "tags": list(tags)}, f"tagged {count:,} sessions: {', '.join(tags)}")
+
+
+def _inputs(view: SessionView) -> object:
+    from rejudge.errors import NotFound, ReplayError
+    from rejudge.replay.inputs import replay_inputs
+
+    try:
+        return replay_inputs(view)
+    except ReplayError as error:
+        raise NotFound(error.message, mend=error.mend) from error
 
 
 def document_of(head: Session) -> dict[str, Any]:

@@ -62,3 +62,19 @@ def parse_models(values: Iterable[str]) -> str | dict[str, str] | None:
     if len(mapping) != len(pairs) or not all(old and new for old, new in pairs):
         raise ValueError("--model OLD=NEW names each OLD once, and both sides")
     return mapping
+
+
+def change_words(override: Override) -> list[str]:
+    """What an override changes, a few words a part.
+
+    Example:
+        >>> change_words(Override(model={"a": "b"}, prompt="hello"))
+        ['model a → b', 'prompt']
+    """
+    words = []
+    if isinstance(override.model, str):
+        words.append(f"model {override.model}")
+    elif override.model:
+        words += [f"model {old} → {new}" for old, new in override.model.items()]
+    others = ("system_prompt", "prompt", "model_params")
+    return words + [name.replace("_", " ") for name in others if getattr(override, name) is not None]

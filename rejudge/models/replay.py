@@ -112,6 +112,8 @@ class AlignedStep(Value):
     replay: DivergenceSide | None = None
     answered: bool = False
     """True where the tape or a policy answered the replay's call."""
+    differences: tuple[ArgumentDifference, ...] = ()
+    """Between the two calls, where they were called with something else."""
 
 
 class Fidelity(Value):

@@ -8,7 +8,7 @@ from itertools import zip_longest
 from rejudge.models.canonical import canonical_text
 from rejudge.models.replay import AlignedStep, DivergenceSide
 from rejudge.models.session import SessionView
-from rejudge.replay.divergence import compared_steps
+from rejudge.replay.divergence import call_differences, compared_steps
 from rejudge.replay.request import known_parameters
 from rejudge.replay.steps import Step
 
@@ -66,7 +66,13 @@ def _changed(one: Step, other: Step) -> AlignedStep:
     # Where one side's payload is not whole, the name is all that can be compared.
     if one.same_call(other):
         return _same(one, other)
-    return AlignedStep(state="changed", baseline=_side(one), replay=_side(other), answered=other.answered)
+    return AlignedStep(
+        state="changed",
+        baseline=_side(one),
+        replay=_side(other),
+        answered=other.answered,
+        differences=call_differences(one, other),
+    )
 
 
 def _side(step: Step) -> DivergenceSide:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from rejudge.models.canonical import JsonValue, canonical_bytes
-from rejudge.models.replay import Divergence, DivergenceKind, DivergenceSide
+from rejudge.models.replay import ArgumentDifference, Divergence, DivergenceKind, DivergenceSide
 from rejudge.models.session import Session, SessionView
 from rejudge.replay.keys import argument_differences
 from rejudge.replay.request_differences import request_differences
@@ -117,7 +117,7 @@ def _result_difference(known: Step, step: Step, place: int) -> Divergence:
 def _outputs(baseline: Session, replay: Session, steps: int) -> Divergence | None:
     if baseline.status == replay.status or {baseline.status, replay.status} <= {"completed", "in_progress"}:
         left, right = baseline.outputs, replay.outputs
-        if baseline.status == "failed" or _same(left, right):
+        if baseline.status == "failed" or same_value(left, right):
             return None
         message = "the output differs"
     else:
@@ -132,7 +132,8 @@ def _outputs(baseline: Session, replay: Session, steps: int) -> Divergence | Non
     )
 
 
-def _same(left: JsonValue, right: JsonValue) -> bool:
+def same_value(left: JsonValue, right: JsonValue) -> bool:
+    """Whether two values are the same JSON."""
     try:
         return canonical_bytes(left) == canonical_bytes(right)
     except ValueError:
@@ -162,12 +163,15 @@ def _called(step: Step) -> str:
     return f"{kind} {step.name!r}"
 
 
+def call_differences(due: Step, step: Step) -> tuple[ArgumentDifference, ...]:
+    """What sets one call apart from another of the same tool, or of a model."""
+    if due.request is not None and step.request is not None:
+        return request_differences(due.request, step.request)
+    return argument_differences(due.arguments, step.arguments)
+
+
 def _words(due: Step, step: Step) -> str:
-    asked, again = due.request, step.request
-    if asked is not None and again is not None:
-        differences = request_differences(asked, again)
-    else:
-        differences = argument_differences(due.arguments, step.arguments)
+    differences = call_differences(due, step)
     if not differences:
         return "arguments"
     first = differences[0]

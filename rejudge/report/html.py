@@ -37,7 +37,7 @@ def html_report(
 ) -> str:
     """The whole report. Recorded text is escaped; the figures with all their ids are embedded as data."""
     return (
-        _environment()
+        environment()
         .get_template("report.html.j2")
         .render(
             comparison=comparison,
@@ -91,8 +91,9 @@ def worst_first(flips: Sequence[Flip]) -> list[Flip]:
 
 
 @cache
-def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
+def environment() -> jinja2.Environment:
+    """The templates of this room: every text on its way into a page is made harmless, then escaped."""
+    made = jinja2.Environment(
         loader=jinja2.PackageLoader("rejudge.report"),
         autoescape=True,
         finalize=_safe,
@@ -100,7 +101,7 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    environment.globals |= {
+    made.globals |= {
         "difference_plot": difference_plot,
         "gate_words": gate_words,
         "grouped": grouped,
@@ -110,7 +111,7 @@ def _environment() -> jinja2.Environment:
         "words": wording,
         "worst_first": worst_first,
     }
-    return environment
+    return made
 
 
 def _safe(value: object) -> object:

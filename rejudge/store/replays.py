@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Connection, func, insert, or_, select, update
+from sqlalchemy import Connection, Select, func, insert, or_, select, update
 
 from rejudge.errors import NotFound
 from rejudge.models.canonical import digest_of
@@ -215,13 +215,19 @@ def list_replays(
 ) -> list[Replay]:
     """Replays by number; of one experiment run or one baseline where given."""
     replay = core.replays.c
-    query = select(*(replay[name] for name in Replay.__slots__)).order_by(replay.number)
+    query = replay_query()
     if experiment_run_id is not None:
         query = query.where(replay.experiment_run_id == experiment_run_id)
     if baseline_session_id is not None:
         query = query.where(replay.baseline_session_id == baseline_session_id)
     with database.read() as connection:
         return [Replay(*row) for row in connection.execute(query)]
+
+
+def replay_query() -> Select[Any]:
+    """Every field of `Replay`, by number, to be narrowed."""
+    replay = core.replays.c
+    return select(*(replay[name] for name in Replay.__slots__)).order_by(replay.number)
 
 
 def _replay(connection: Connection, replay_id: str) -> Replay:
