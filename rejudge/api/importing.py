@@ -10,6 +10,7 @@ from typing import BinaryIO, Final
 
 from rejudge.models.recording import Recording
 from rejudge.otel import Assembler, Known, Options, Refusal, read
+from rejudge.otel.collecting import CollectingLater
 from rejudge.store.engine import Database
 from rejudge.store.sources import sources_of
 from rejudge.store.writing import Placement, Saved, save_recordings
@@ -60,14 +61,14 @@ def import_traces(
     """
     refused: list[Refusal] = []
     counted = _Progress(progress)
-    assembler = Assembler(options or Options())
-    for batch in read(paths, refuse=refused.append, stdin=stdin, progress=counted.add_bytes):
-        assembler.add(batch)
     placement = Placement(agent=agent, tags=tuple(tags))
     saved: list[Saved] = []
-    for group in in_transactions(assembler.recordings(known_sources(database, agent))):
-        saved += save_recordings(database, group, placement)
-        counted.set_sessions(len(saved))
+    with Assembler(options or Options()) as assembler, CollectingLater():
+        for batch in read(paths, refuse=refused.append, stdin=stdin, progress=counted.add_bytes):
+            assembler.add(batch)
+        for group in in_transactions(assembler.recordings(known_sources(database, agent))):
+            saved += save_recordings(database, group, placement)
+            counted.set_sessions(len(saved))
     outcomes = Counter(one.outcome for one in saved)
     return ImportReport(
         new=outcomes["new"],

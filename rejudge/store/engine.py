@@ -13,7 +13,6 @@ from typing import Any, Final
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError
-from sqlalchemy.pool import NullPool
 
 from rejudge.errors import StoreError, UsageError
 
@@ -33,8 +32,8 @@ class Database:
         """This process's engine."""
         pid = os.getpid()
         with self._lock:
+            # The engine of a parent stays: letting go of it would close connections that the parent still uses.
             if pid not in self._engines:
-                self._engines.clear()
                 self._engines[pid] = _make_engine(self.url)
             return self._engines[pid]
 
@@ -105,8 +104,8 @@ def _make_engine(url: URL) -> Engine:
     path = Path(url.database or "")
     if path.parent != Path():
         path.parent.mkdir(parents=True, exist_ok=True)
-    # NullPool: connections belong to no thread, and opening a file costs some 50 µs.
-    engine = create_engine(url, poolclass=NullPool, connect_args={"timeout": BUSY_TIMEOUT_MS / 1000})
+    # Kept open: the last connection that closes copies the whole log into the file.
+    engine = create_engine(url, pool_size=8, max_overflow=-1, connect_args={"timeout": BUSY_TIMEOUT_MS / 1000})
     event.listen(engine, "connect", _set_up_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine
