@@ -20,9 +20,12 @@ from typing import Any, Final
 from rejudge import server, settings
 from rejudge.errors import RejudgeError
 from rejudge.models.requests import Request
+from rejudge.scoring.version import EvaluatorSpec
 from rejudge.settings import Settings
 from rejudge.tasks import policy
+from rejudge.tasks.connections import ConnectionElsewhere, connection_of
 from rejudge.tasks.leftovers import report_crashes, written_down
+from rejudge.tasks.states import result_of
 from rejudge.tasks.surroundings import Surroundings, surrounded
 
 # The terminal has a progress bar and a closing line of our own; the flow run's page has the log.
@@ -77,6 +80,22 @@ def find_place(chosen: Settings, *, ephemeral: bool, say: Callable[[str], None])
     return Place(found.api_url, found.url)
 
 
+def connection_here(
+    spec: EvaluatorSpec, name: str | None, *, say: Callable[[str], None] = lambda _: None
+) -> dict[str, str]:
+    """The variables of an evaluator's connection, outside of a flow; Prefect's server is asked only where it must be.
+
+    Raises:
+        UsageError: Where the connection is missing or does not fit.
+    """
+    try:
+        return connection_of(spec, name, ask_prefect=False)
+    except ConnectionElsewhere:
+        chosen = settings.current()
+        with _connected(chosen, find_place(chosen, ephemeral=False, say=say)):
+            return connection_of(spec, name, ask_prefect=True)
+
+
 def run_flow(
     home: str,
     request: Request,
@@ -116,7 +135,7 @@ def _call(home: str, request: Request, *, by: Surroundings, place: Place) -> Flo
     flow = getattr(importlib.import_module(module), attribute)
     with surrounded(by), written_down(settings.current(), flow) as known:
         state = known(request, return_state=True)
-    result = state.result(raise_on_failure=False)
+    result = result_of(state)
     if isinstance(result, RejudgeError):
         raise result
     if isinstance(result, BaseException):

@@ -19,6 +19,7 @@ from rejudge.tasks import policy
 from rejudge.tasks.pacing import Pacer
 from rejudge.tasks.publishing import publish_progress
 from rejudge.tasks.scoring import StillUnscored, score_again, score_sessions
+from rejudge.tasks.states import result_of
 from rejudge.tasks.surroundings import around
 from rejudge.tasks.working import Work
 
@@ -101,7 +102,7 @@ def _begin(at: Work, pacer: Pacer, ended: queue.SimpleQueue[tuple[Pacer, Prefect
 
 def _end(at: Work, pacer: Pacer, future: PrefectFuture[Any]) -> None:
     future.wait()  # it is done; this makes its state the last one
-    result = future.state.result(raise_on_failure=False)
+    result = result_of(future.state)
     if isinstance(result, ChunkEnd):
         pacer.learn(result.seconds_per_session)
         at.tally.add(result)
@@ -132,7 +133,7 @@ def _worth_another_try(at: Work) -> tuple[list[Unscored], int]:
 
 def _settle(at: Work, one: Unscored, state: State[Any]) -> bool:
     """Count how one that was tried again ended; whether it is settled."""
-    result = state.result(raise_on_failure=False)
+    result = result_of(state)
     if isinstance(result, str):
         at.tally.settle(one, result, one.error)
     elif isinstance(result, StillUnscored):

@@ -17,12 +17,13 @@ from rejudge.models.requests import ImportRequest
 from rejudge.models.safe_text import markdown, one_line
 from rejudge.tasks import policy
 from rejudge.tasks.evaluating import open_database
+from rejudge.tasks.states import result_of
 from rejudge.tasks.surroundings import around
 
 
 def may_help(_task: Any, _run: Any, state: Any) -> bool:
     """Only a database that could not be used is tried again."""
-    return isinstance(state.result(raise_on_failure=False), StoreError)
+    return isinstance(result_of(state), StoreError)
 
 
 @task(

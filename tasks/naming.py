@@ -16,6 +16,7 @@ from rejudge.models.requests import (
     ReplayRequest,
 )
 from rejudge.models.safe_text import one_line
+from rejudge.tasks.surroundings import around
 
 LENGTH = 120
 
@@ -23,7 +24,9 @@ LENGTH = 120
 def evaluation_name() -> str:
     """``all sessions by rejudge/cost@latest, …``."""
     request = EvaluationRequest.model_validate(flow_run.parameters["request"])
-    return one_line(f"{request.selection} by {_evaluators(request.evaluators)}", limit=LENGTH)
+    named = around().session_ids
+    which = request.selection if named is None else f"{len(named)} sessions"
+    return one_line(f"{which} by {_evaluators(request.evaluators)}", limit=LENGTH)
 
 
 def _evaluators(chosen: Sequence[EvaluatorChoice]) -> str:

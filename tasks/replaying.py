@@ -17,6 +17,7 @@ from rejudge.errors import ReplayError, StoreError
 from rejudge.store.replays import ENDED, Replay
 from rejudge.tasks import policy
 from rejudge.tasks.evaluating import flow_run_id, open_database
+from rejudge.tasks.states import result_of
 from rejudge.tasks.surroundings import Progress, around, report
 from rejudge.tasks.working import stopped
 
@@ -32,7 +33,7 @@ class Replayed:
 
 def may_help(_task: Any, _run: Any, state: Any) -> bool:
     """Only infrastructure is tried again: an agent that failed is a result."""
-    return isinstance(state.result(raise_on_failure=False), ReplayError | StoreError)
+    return isinstance(result_of(state), ReplayError | StoreError)
 
 
 @task(
@@ -67,7 +68,7 @@ def replay_all(replays: Sequence[Replay], *, title: Callable[[Sequence[Replay]],
         part, future = done.get()
         running -= 1
         future.wait()
-        result = future.state.result(raise_on_failure=False)
+        result = result_of(future.state)
         if isinstance(result, list):
             ended += [one for one in result if one.status in ENDED]
         else:

@@ -17,6 +17,7 @@ from rejudge.scoring.batch import Chunk
 from rejudge.scoring.chunk import ChunkEnd, RunIds, Unscored, score_chunk, score_once
 from rejudge.tasks import policy
 from rejudge.tasks.limits import limits_on, within
+from rejudge.tasks.states import result_of
 from rejudge.tasks.surroundings import around
 from rejudge.tasks.working import stopped, work
 
@@ -34,7 +35,7 @@ class StillUnscored(RejudgeError):
 
 def may_help(_task: Any, _run: Any, state: Any) -> bool:
     """Whether another attempt could end otherwise."""
-    error = state.result(raise_on_failure=False)
+    error = result_of(state)
     if isinstance(error, StillUnscored):
         return error.retryable and (error.retry_after or 0.0) <= policy.RETRY_DELAY_MAX
     return isinstance(error, StoreError)
