@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from prefect.client.schemas.objects import State
 from prefect.states import Completed, Failed
@@ -13,6 +13,7 @@ from prefect.states import Completed, Failed
 from rejudge.api import experimenting
 from rejudge.api.reporting import report_context
 from rejudge.models.comparison import Comparison
+from rejudge.models.gate import GateOutcome, GateResult
 from rejudge.models.requests import EvaluationRequest, EvaluatorChoice, ExperimentRequest
 from rejudge.models.selection import Selection
 from rejudge.scoring.batch import Judge, plan_batch
@@ -45,15 +46,19 @@ class ExperimentReport:
     lost: tuple[str, ...] = ()
     """What could not be run at all, one line each."""
     refused: tuple[experimenting.Refused, ...] = ()
+    gate: GateResult | None = None
+    """None where the request had none."""
 
     @property
-    def failed(self) -> int:
+    def failed(self) -> tuple[Replay, ...]:
         """Replays that ended otherwise than completed."""
-        return sum(1 for one in self.replays if one.status != "completed")
+        return tuple(one for one in self.replays if one.status != "completed")
 
     @property
     def exit_code(self) -> int:
-        """0 where every replay and scoring came about; 8 otherwise."""
+        """The gate's, which counts what is missing; without one 0 where all of it came about, else 8."""
+        if self.gate is not None:
+            return self.gate.exit_code
         scored = self.scorings is None or self.scorings.exit_code == 0
         return 0 if scored and not (self.lost or self.refused or self.failed) else 8
 
@@ -68,6 +73,7 @@ class ExperimentWork:
     judges: list[Judge]
     choices: tuple[EvaluatorChoice, ...]
     pool: WorkerPool
+    request: ExperimentRequest
     replays: list[Replay] = field(default_factory=list)
     refused: list[experimenting.Refused] = field(default_factory=list)
 
@@ -83,7 +89,7 @@ def at_experiment(request: ExperimentRequest) -> Iterator[ExperimentWork]:
         run, _ = experimenting.begin(database, request, requested, flow_run_id=flow_run_id())
         session_ids = experimenting.members_of(database, run)
         pool = by.pool or make_pool(judges)
-        at = ExperimentWork(database, run, session_ids, judges, choices, pool)
+        at = ExperimentWork(database, run, session_ids, judges, choices, pool, request)
         at.replays, at.refused = experimenting.ask_for_replays(database, run, session_ids)
         try:
             yield at
@@ -138,7 +144,10 @@ def score_sessions_of(
 def conclude(at: ExperimentWork, replayed: Replayed, scorings: BatchReport | None) -> State[Any]:
     """Compare, publish, and end with the state that says how it went."""
     whole = not (replayed.lost or at.refused or around().stop.is_set())
-    comparison = experimenting.conclude(at.database, at.run, whole=whole)
+    asked = at.request
+    comparison, gate = experimenting.conclude(
+        at.database, at.run, whole=whole, gate=asked.gate, margin=asked.margin, alpha=asked.alpha, seed=asked.seed
+    )
     report = ExperimentReport(
         run=at.run,
         comparison=comparison,
@@ -146,8 +155,18 @@ def conclude(at: ExperimentWork, replayed: Replayed, scorings: BatchReport | Non
         scorings=scorings,
         lost=replayed.lost,
         refused=tuple(at.refused),
+        gate=gate,
     )
-    headline = publish_comparison(comparison, report_context(at.database, at.run, comparison))
-    if report.exit_code == 0:
-        return Completed(name="Compared", message=headline, data=report)
-    return Failed(name="DoneInPart", message=headline, data=report)
+    told = publish_comparison(comparison, report_context(at.database, at.run, comparison), gate)
+    name = _STATES[gate.outcome] if gate is not None else "Compared" if report.exit_code == 0 else "DoneInPart"
+    made = Completed if report.exit_code == 0 else Failed
+    return made(name=name, message=told, data=report)
+
+
+_STATES: Final[dict[GateOutcome, str]] = {
+    "passed": "GatePassed",
+    "failed": "GateFailed",
+    "inconclusive": "GateInconclusive",
+    "error": "GateNotJudged",
+}
+"""What the run's final state is called."""

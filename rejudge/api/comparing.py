@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from rejudge.compare import compare
 from rejudge.models.comparison import Comparison, Member, Observation, Run, RunStatus, SideName
+from rejudge.models.gate import Gate, GateResult
 from rejudge.models.session import Session
 from rejudge.store.cohorts import cohort_members, find_cohort_version_by_id
 from rejudge.store.engine import Database
@@ -27,6 +28,24 @@ def compare_run(database: Database, run: ExperimentRun, **options: Any) -> Compa
     """
     observations, members = run_rows(database, run)
     return compare(observations, members, **options)
+
+
+def judge_run(database: Database, run: ExperimentRun, gate: Gate, **options: Any) -> tuple[Comparison, GateResult]:
+    """The comparison of a run, and what becomes of a gate on it.
+
+    Args:
+        gate: Its ``@latest`` are the versions that judged the run.
+        options: As for `compare_run`, but for ``gating``: it is the gate's metrics that are decided on.
+
+    Raises:
+        NotFound: Where the gate names an evaluator that did not judge the run.
+    """
+    from rejudge.compare.gate_file import with_versions
+    from rejudge.compare.gating import judge_gate
+
+    pinned = with_versions(gate, {one["evaluator"]: one["number"] for one in run.spec["evaluators"]})
+    comparison = compare_run(database, run, gating=list(pinned.metrics), **options)
+    return comparison, judge_gate(pinned, comparison)
 
 
 def run_rows(database: Database, run: ExperimentRun) -> tuple[list[Observation], list[Member]]:

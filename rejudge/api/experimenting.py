@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from rejudge.api import replaying
-from rejudge.api.comparing import compare_run
+from rejudge.api.comparing import compare_run, judge_run
+from rejudge.errors import NotFound, UsageError
 from rejudge.models.comparison import Comparison
+from rejudge.models.gate import Gate, GateResult
 from rejudge.models.override import Override, change_words
 from rejudge.models.policy import PolicySet
 from rejudge.models.requests import EvaluatorChoice, ExperimentRequest, ReplayRequest
@@ -83,8 +85,6 @@ def ask_for_replays(
     database: Database, run: ExperimentRun, session_ids: Sequence[str]
 ) -> tuple[list[Replay], list[Refused]]:
     """The replays of a run, made where they are not there yet; and the members that cannot be replayed."""
-    from rejudge.errors import UsageError
-
     change = run.spec["change"]
     asked: list[Replay] = []
     refused: list[Refused] = []
@@ -100,25 +100,34 @@ def ask_for_replays(
             )
             try:
                 asked.append(replaying.ask(database, request, experiment_run_id=run.id)[0])
-            except UsageError as error:
+            except (UsageError, NotFound) as error:  # such as a fork point that this session has not
                 refused.append(Refused(session_id, error.message))
                 break
     return asked, refused
 
 
-def conclude(database: Database, run: ExperimentRun, *, whole: bool, **options: Any) -> Comparison:
+def conclude(
+    database: Database, run: ExperimentRun, *, whole: bool, gate: Gate | None = None, **options: Any
+) -> tuple[Comparison, GateResult | None]:
     """Compares a run out of what is stored, and marks it as ended.
 
     Args:
         whole: Whether every replay and scoring came about.
+        gate: The rules to decide by.
         options: See `rejudge.compare.compare`.
     """
     from rejudge.report.wording import headline
 
-    comparison = compare_run(database, run, **options)
-    summary = {"headline": headline(comparison), "digest": comparison.digest}
+    result: GateResult | None = None
+    if gate is None:
+        comparison = compare_run(database, run, **options)
+    else:
+        comparison, result = judge_run(database, run, gate, **options)
+    summary: dict[str, Any] = {"headline": headline(comparison), "digest": comparison.digest}
+    if result is not None:
+        summary["gate"] = result.outcome
     end_experiment_run(database, run.id, status="completed" if whole else "partial", summary=summary)
-    return comparison
+    return comparison, result
 
 
 def change_line(change: dict[str, Any]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,8 @@ from rejudge.errors import UsageError
 
 if TYPE_CHECKING:
     from rejudge.api import Store
-    from rejudge.models.gate import Gate
+    from rejudge.models.comparison import Comparison
+    from rejudge.models.gate import Gate, GateResult
     from rejudge.store.experiments import ExperimentRun
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -32,6 +33,11 @@ class Wishes:
     html: Path | None
     markdown: Path | None
     junit: Path | None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """How to compare."""
+        return {"margin": self.margin, "alpha": self.alpha, "seed": self.seed}
 
     def gate(self) -> Gate | None:
         """The gate that was named, read and checked; None where none was.
@@ -78,15 +84,29 @@ def compare_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return with_wishes
 
 
-def show_comparison(output: Output, store: Store, run: ExperimentRun, wishes: Wishes, gate: Gate | None) -> int:
-    """Compare a run, show it, write what was asked for; the exit code of the gate, 0 where there is none."""
+def show_comparison(
+    output: Output,
+    store: Store,
+    run: ExperimentRun,
+    wishes: Wishes,
+    gate: Gate | None,
+    *,
+    judged: tuple[Comparison, GateResult | None] | None = None,
+    beside: Mapping[str, Any] | None = None,
+) -> int:
+    """Compare a run, show it, write what was asked for; the exit code of the gate, 0 where there is none.
+
+    Args:
+        judged: The comparison and what became of the gate, where they were made a moment ago.
+        beside: What else the JSON holds.
+    """
     from rejudge.api.reporting import report_context
     from rejudge.report.document import document
 
-    comparison, result = _judged(store, run, wishes, gate)
+    comparison, result = judged or _judged(store, run, wishes, gate)
     context = report_context(store.database, run, comparison)
     if output.as_json:
-        facts: dict[str, Any] = {"run": run.reference, **document(comparison)}
+        facts: dict[str, Any] = {"run": run.reference, **document(comparison), **(beside or {})}
         if result is not None:
             from rejudge.report.gate import gate_document
 
@@ -115,16 +135,12 @@ def show_comparison(output: Output, store: Store, run: ExperimentRun, wishes: Wi
 
 
 def _judged(store: Store, run: ExperimentRun, wishes: Wishes, gate: Gate | None) -> tuple[Any, Any]:
-    options: dict[str, Any] = {"margin": wishes.margin, "alpha": wishes.alpha, "seed": wishes.seed}
+    options = wishes.options
     if gate is None:
         return store.experiments.compare(run.reference, **options), None
-    from rejudge.compare.gate_file import with_versions
-    from rejudge.compare.gating import judge_gate
+    from rejudge.api.comparing import judge_run
 
-    versions = {one["evaluator"]: one["number"] for one in run.spec["evaluators"]}
-    pinned = with_versions(gate, versions)
-    comparison = store.experiments.compare(run.reference, **options, gating=[rule.metric for rule in pinned.rule])
-    return comparison, judge_gate(pinned, comparison)
+    return judge_run(store.database, run, gate, **options)
 
 
 def _print(comparison: Any, result: Any) -> None:

@@ -73,20 +73,20 @@ def run(
     from rejudge.models.requests import ExperimentRequest
 
     gate = wishes.gate()
-    request = ExperimentRequest(experiment=name, cohort=cohort, agent=agent, trials=trials)
+    request = ExperimentRequest.model_validate(
+        {"experiment": name, "cohort": cohort, "agent": agent, "trials": trials, "gate": gate, **wishes.options}
+    )
     with opened() as store:
         with bar(output, "replaying") as move:
             report = store.experiments.run(
                 request, ephemeral=ephemeral, say=output.note, progress=lambda now: move(now.done, now.total)
             )
-        for one in report.refused:
-            output.note(f"session {one.session_id} cannot be replayed: {one.reason}")
-        for why in report.lost:
-            output.note(f"not run: {why}")
-        if report.failed:
-            output.note(f"{report.failed} of {len(report.replays)} replays did not complete: rejudge replay list")
-        code = show_comparison(output, store, report.run, wishes, gate)
-    return code or report.exit_code
+        from rejudge.cli.experiment_members import members_document, say_what_is_missing
+
+        say_what_is_missing(output, store, report)
+        judged = (report.comparison, report.gate)
+        show_comparison(output, store, report.run, wishes, gate, judged=judged, beside=members_document(report))
+    return report.exit_code
 
 
 @experiment.command()

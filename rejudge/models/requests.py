@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from rejudge.models.gate import Gate
 from rejudge.models.override import Override
 from rejudge.models.policy import PolicySet
 from rejudge.models.selection import Selection
@@ -79,6 +80,15 @@ class ExperimentRequest(Request):
     agent: str | None = None
     """``name@version``; None: the latest version of the cohort's agent."""
     trials: int = Field(default=1, ge=1)
+    """Replays of each session."""
+    margin: float = Field(default=0.0, ge=0)
+    """Differences up to this do not matter."""
+    alpha: float = Field(default=0.05, gt=0, lt=1)
+    """Chance of a false alarm."""
+    seed: int = 0
+    """Of the bootstrap."""
+    gate: Gate | None = None
+    """The rules that the run's final state is decided by."""
 
 
 class NightlyRequest(Request):
