@@ -11,14 +11,24 @@ from sqlalchemy import func, select, update
 from rejudge.api import replaying
 from rejudge.errors import NotFound, ReplayError, UsageError
 from rejudge.models.override import Override
-from rejudge.models.policy import HistoryPolicy, PassthroughPolicy, PolicySet
+from rejudge.models.policy import HistoryPolicy, PolicySet, parse_tool_policy
 from rejudge.models.requests import ReplayRequest
 from rejudge.store.engine import Database
+from rejudge.store.reading import load_views
 from rejudge.store.replays import begin_replay, find_replay
 from rejudge.store.tables import core
-from tests.api.replays import TALK, lines, record, register, start_performing, until
+from tests.api.replays import LIVE, TALK, lines, record, register, start_performing, until
+from tests.model_server import ModelServer, says
 from tests.replay.build import running_in
 
+ASKING = """def answer(request):
+        import json, urllib.request
+        from rejudge.replay import chat_messages
+        body = json.dumps({{"model": request.model, "messages": chat_messages(request)}}).encode()
+        asked = urllib.request.Request("{url}/chat/completions", body, {{"content-type": "application/json"}})
+        return json.load(urllib.request.urlopen(asked))
+
+    def unused(request):"""
 QUICK = "def run(inputs): return 'fine'"
 SLOW = """
     import os, signal, subprocess, time
@@ -153,18 +163,89 @@ def test_a_replay_that_could_not_be_started_stays_open(database: Database, slow:
 
 
 def test_at_each_step_of_a_fork_what_is_before_it_is_free_and_the_same(database: Database, tmp_path: Path) -> None:
-    record(database, tmp_path, TALK)
-    live_tools = PolicySet(tools_default=PassthroughPolicy())
-    for step in range(1, 13):
-        request = ReplayRequest(session="1", policies=live_tools, fork_point=str(step))
-        replay, _ = replaying.ask(database, request)
-        ended = replaying.perform(database, replay.id)
-        models, tools = (13 - step) // 2, (14 - step) // 2
-        assert (ended.status, ended.error, ended.result["divergence"]) == ("completed", None, None)  # type: ignore[index]
-        assert lines(tmp_path / "asked") == [f"desk {2 * number + 1}" for number in range(6 - models, 6)]
-        assert lines(tmp_path / "looked") == [str(number) for number in range(6 - tools, 6)]
-        (tmp_path / "asked").unlink(missing_ok=True)
-        (tmp_path / "looked").unlink()
+    with ModelServer(lambda request: says(f"{len(request.body['messages'])} messages")) as server:
+        asking = TALK.replace("def answer(request):", ASKING.format(url=server.base_url))
+        record(database, tmp_path, asking)
+        server.requests.clear()
+        for step in range(1, 13):
+            request = ReplayRequest(session="1", policies=LIVE, fork_point=str(step))
+            replay, _ = replaying.ask(database, request)
+            ended = replaying.perform(database, replay.id)
+            models, tools = (13 - step) // 2, (14 - step) // 2
+            assert ended.result is not None and (ended.status, ended.result["divergence"]) == ("completed", None)
+            assert ended.result["fidelity"]["history"] + ended.result["fidelity"]["model_history"] == step - 1
+            asked = [len(one.body["messages"]) for one in server.requests]
+            assert asked == [2 * number + 2 for number in range(6 - models, 6)]
+            assert lines(tmp_path / "looked") == [str(number) for number in range(6 - tools, 6)]
+            server.requests.clear()
+            (tmp_path / "looked").unlink()
+
+
+PAYS = """
+    import rejudge
+    @rejudge.tool
+    def pay(order: str, amount: int) -> str:
+        with open("payments", "a") as log:
+            log.write(f"{order} {amount}\\n")
+        return "paid"
+    def run(inputs):
+        try:
+            return pay("A", 1) + ", " + pay("A", AMOUNT)
+        except Exception as error:
+            return type(error).__name__
+"""
+
+
+@pytest.mark.parametrize(
+    ("tools", "payments", "status", "outputs"),
+    [
+        (None, [], "failed", None),
+        ("history", [], "failed", None),
+        ("history(on_miss=error_result)", [], "completed", "NoRecordedAnswer"),
+        ("history(on_miss=passthrough)", ["A 3"], "completed", "paid, paid"),
+        ("history(agent)", [], "failed", None),
+        ("history(agent, on_miss=passthrough)", ["A 3"], "completed", "paid, paid"),
+        ("history(ignore=['amount'])", [], "completed", "paid, paid"),
+        ("passthrough", ["A 1", "A 3"], "completed", "paid, paid"),
+        ('{"kind": "static", "cases": [{"result": "said"}]}', [], "completed", "said, said"),
+        ('{"kind": "static", "cases": [{"match": {"amount": 1}, "result": "said"}]}', [], "failed", None),
+        (
+            '{"kind": "static", "cases": [{"match": {"amount": 1}, "result": "said"}], "on_miss": "error_result"}',
+            [],
+            "completed",
+            "NoRecordedAnswer",
+        ),
+        (
+            '{"kind": "static", "cases": [{"match": {"amount": 1}, "result": "said"}], "on_miss": "passthrough"}',
+            ["A 3"],
+            "completed",
+            "said, paid",
+        ),
+        ('{"kind": "static", "cases": [{"error": "no money"}]}', [], "completed", "RecordedToolError"),
+        ("llm(nobody)", [], "failed", None),
+    ],
+    ids=lambda value: value if isinstance(value, str) and value[0] in "hpl" and "paid" not in value else "",
+)
+def test_a_side_effect_happens_where_a_policy_says_so_and_nowhere_else(
+    database: Database,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    tools: str | None,
+    payments: list[str],
+    status: str,
+    outputs: str | None,
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    record(database, tmp_path, PAYS.replace("AMOUNT", "2"))
+    (tmp_path / "payments").unlink()
+    register(database, tmp_path, PAYS.replace("AMOUNT", "3"))
+    policies = PolicySet(tools_default=parse_tool_policy(tools)) if tools else PolicySet()
+    replay, _ = replaying.ask(database, ReplayRequest(session="1", agent="desk@2", policies=policies))
+    ended = replaying.perform(database, replay.id)
+    assert (ended.status, lines(tmp_path / "payments")) == (status, payments), ended.error
+    if outputs is not None:
+        [view] = load_views(database, [ended.result_session_id or ""])
+        assert view.session.outputs == outputs
 
 
 @pytest.mark.parametrize("fork_point", [None, "7", "12"], ids=["replay", "fork", "fork-at-the-end"])
