@@ -100,7 +100,7 @@ class Assembler:
 
     def _at_home(self, bucket: int, batch: Batch, known: Lookup, keys: Keys, keyed: Spill) -> Iterator[Recording]:
         """The sessions that lie in this bucket whole; all others are put aside, by session."""
-        united, stored = _united(batch, known)
+        united, stored = _united(batch, known(trace_ids_of(batch), ()))
         groups = groups_of(united.spans, united.logs, self.options, keys)
         # Another bucket may hold spans of the stored sessions' other traces that name no session.
         elsewhere = {trace_id for one in stored.values() if len(one.trace_ids) > 1 for trace_id in one.trace_ids}
@@ -135,7 +135,11 @@ def _stitched(batch: Batch, options: Options) -> Keys:
 
 def _of_batch(batch: Batch, known: Lookup, options: Options, keys: Keys) -> Iterator[Recording]:
     """The sessions of a batch that holds everything new of each of them."""
-    united, stored = _united(batch, known)
+    found = list(known(trace_ids_of(batch), ()))
+    if found:
+        same, batch, found = _same_as_stored(batch, found, options, keys)
+        yield from same
+    united, stored = _united(batch, found)
     groups = groups_of(united.spans, united.logs, options, keys)
     named = [(group.source, group.external_id) for group in groups if group.is_named]
     if named:
@@ -147,13 +151,42 @@ def _of_batch(batch: Batch, known: Lookup, options: Options, keys: Keys) -> Iter
     yield from _assembled(groups, stored, options)
 
 
-def _united(batch: Batch, known: Lookup) -> tuple[Batch, dict[str, Known]]:
-    """A batch with what is stored of its traces, and the sessions that hold it."""
+def trace_ids_of(batch: Batch) -> set[str]:
+    """The traces that a batch holds something of."""
     trace_ids = {span.trace_id for span in batch.spans}
     trace_ids.update(record.trace_id for record in batch.logs if record.trace_id)
+    return trace_ids
+
+
+def _same_as_stored(
+    batch: Batch, found: list[Known], options: Options, keys: Keys
+) -> tuple[list[Recording], Batch, list[Known]]:
+    """The sessions that came again just as they are stored, and what is left of the batch and of what is stored.
+
+    They are assembled again all the same, for what a trace means may have changed since; but nothing is unpacked.
+    """
+    stored = {frozenset(one.trace_ids): one for one in found if one.spans}
+    same: list[Recording] = []
+    settled: set[str] = set()
+    for group in groups_of(batch.spans, batch.logs, options, keys):
+        whole = all(record.trace_id for record in group.records)  # others would stay behind
+        one = stored.get(frozenset(group.trace_ids)) if whole else None
+        recording = assemble_group(group, options) if one is not None else None
+        if one is not None and recording is not None and recording.spans == one.spans:
+            same.append(replace(recording, replaces=(one.session_id,)))
+            settled |= group.trace_ids
+    if not settled:
+        return [], batch, found
+    spans = [span for span in batch.spans if span.trace_id not in settled]
+    records = [record for record in batch.logs if record.trace_id not in settled]
+    return same, Batch(spans, records), [one for one in found if settled.isdisjoint(one.trace_ids)]
+
+
+def _united(batch: Batch, found: Iterable[Known]) -> tuple[Batch, dict[str, Known]]:
+    """A batch with what is stored of its traces, and the sessions that hold it."""
     united = Batch(list(batch.spans), list(batch.logs))
     stored: dict[str, Known] = {}
-    for one in known(trace_ids, ()):
+    for one in found:
         if one.session_id not in stored:
             _add(one, united, stored)
     return united, stored

@@ -7,6 +7,7 @@ from typing import Any
 
 from rejudge.models.recording import Recording
 from rejudge.models.session import Session, SessionView
+from rejudge.otel.asked import restore_arguments
 from rejudge.otel.collecting import CollectingLater
 from rejudge.otel.conventions import CONVENTIONS
 from rejudge.otel.costs import price
@@ -18,6 +19,7 @@ from rejudge.otel.inferred import inferred_tools
 from rejudge.otel.options import Options
 from rejudge.otel.packing import pack
 from rejudge.otel.settling import is_ai, settle
+from rejudge.otel.shallow import shallow
 from rejudge.otel.span import LogRecord, Span
 from rejudge.otel.totals import session_facts
 from rejudge.otel.tree import Item, distinct, distinct_records, plant
@@ -26,7 +28,10 @@ from rejudge.otel.tree import Item, distinct, distinct_records, plant
 def assemble_group(group: Group, options: Options) -> Recording | None:
     """The session of one group of traces; None where nothing of an agent is in it."""
     with CollectingLater():
-        return _assemble(group, options)
+        try:
+            return _assemble(group, options)
+        except RecursionError:
+            return _assemble(shallow(group), options)
 
 
 def _assemble(group: Group, options: Options) -> Recording | None:
@@ -102,7 +107,8 @@ def _nodes(items: list[Item], failures: dict[int, Failure]) -> list[dict[str, An
         for number, more in enumerate(item.reading.extra_calls or (), start=1):
             nodes.append(_extra(item, facts, more, number, len(nodes)))
     if not any(facts["node_type"] == "tool_call" for facts in nodes):
-        nodes = inferred_tools(nodes)
+        return inferred_tools(nodes)
+    restore_arguments(nodes)
     return nodes
 
 

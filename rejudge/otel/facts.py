@@ -232,7 +232,22 @@ def messages_after(reading: Reading) -> list[Message]:
     return reading.messages_out
 
 
+_known_systems: dict[str, list[dict[str, Any]]] = {}
+
+
 def _system_parts(system: Any) -> list[dict[str, Any]]:
+    """The parts of a system prompt; the same text is decoded once."""
+    if type(system) is not str:
+        return _parts_of_system(system)
+    known = _known_systems.get(system)
+    if known is None:
+        if len(_known_systems) >= 256:
+            _known_systems.clear()
+        known = _known_systems[system] = _parts_of_system(system)
+    return known
+
+
+def _parts_of_system(system: Any) -> list[dict[str, Any]]:
     system = undo_json(system)
     if isinstance(system, str) and system[:1] == '"':
         system = system.strip('"')

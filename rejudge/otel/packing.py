@@ -53,6 +53,7 @@ class Lines:
         self._lines: list[bytes] = []
         self._numbers: dict[int, int] = {}
         self._resources: list[dict[str, Any]] = []  # keeps ids from being used again
+        self._known: dict[bytes, int] = {}
 
     def add_span(self, span: Span) -> None:
         """Add the line of a span."""
@@ -83,9 +84,14 @@ class Lines:
     def _number(self, resource: dict[str, Any]) -> int:
         number = self._numbers.get(id(resource))
         if number is None:
-            number = self._numbers[id(resource)] = len(self._resources)
             self._resources.append(resource)
-            self._add(["r", resource])
+            line = _dumps(["r", resource])
+            number = self._known.get(line)  # equal resources of several requests are one
+            if number is None:
+                number = self._known[line] = len(self._known)
+                self._lines.append(line)
+                self.size += len(line) + 1
+            self._numbers[id(resource)] = number
         return number
 
     def _add(self, row: list[Any]) -> None:

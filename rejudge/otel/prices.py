@@ -75,14 +75,14 @@ def estimate(
     rates = _rates(prices, _tier(prices, input_tokens))
     plain_input = max(0, input_tokens - cache_read_tokens - cache_write_tokens - input_audio_tokens)
     plain_output = max(0, output_tokens - output_audio_tokens)
-    return (
-        plain_input * rates.input
-        + plain_output * rates.output
-        + cache_read_tokens * rates.cache_read
-        + cache_write_tokens * rates.cache_write
-        + input_audio_tokens * rates.input_audio
-        + output_audio_tokens * rates.output_audio
-    )
+    cost = plain_input * rates.input + plain_output * rates.output
+    if cache_read_tokens:
+        cost += cache_read_tokens * rates.cache_read
+    if cache_write_tokens:
+        cost += cache_write_tokens * rates.cache_write
+    if input_audio_tokens or output_audio_tokens:
+        cost += input_audio_tokens * rates.input_audio + output_audio_tokens * rates.output_audio
+    return cost
 
 
 @lru_cache(maxsize=1_000)

@@ -8,6 +8,7 @@ import orjson
 
 from rejudge.otel.conventions.reading import Kind, Reading
 from rejudge.otel.span import LogRecord, Span
+from rejudge.otel.text import as_text
 
 
 class Item:
@@ -47,21 +48,27 @@ def distinct(spans: Iterable[Span]) -> dict[tuple[str, str], Span]:
     for span in spans:
         key = (span.trace_id, span.span_id)
         other = found.get(key)
-        if other is None or (span is not other and _weight(span) > _weight(other)):
+        if other is None or (span is not other and span != other and _weight(span) > _weight(other)):
             found[key] = span
     return found
 
 
 def _weight(span: Span) -> tuple[int, int, int, bytes]:
-    text = orjson.dumps(span.attributes, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS, default=str)
-    return span.end_ns, len(span.attributes), len(span.events), text
+    return span.end_ns, len(span.attributes), len(span.events), _text_of(span.attributes)
+
+
+def _text_of(value: object) -> bytes:
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS, default=str)
+    except TypeError:
+        return as_text(value).encode("utf-8", "replace")
 
 
 def distinct_records(records: Iterable[LogRecord]) -> list[LogRecord]:
     """Each log record once, by time; equal ones that were sent twice are one."""
     found: dict[tuple[str, str, int, str, bytes], LogRecord] = {}
     for record in records:
-        text = orjson.dumps([record.body, record.attributes], option=orjson.OPT_SORT_KEYS, default=str)
+        text = _text_of([record.body, record.attributes])
         found[record.trace_id, record.span_id, record.time_ns, record.name, text] = record
     keys = sorted(found, key=lambda key: (key[2], _sequence(found[key]), key[4]))
     return [found[key] for key in keys]
@@ -112,6 +119,13 @@ def _measure(items: Iterable[Item]) -> None:
     """Set depths, and cut every cycle of parents at its earliest span."""
     measured: set[int] = set()
     for item in items:
+        if item.parent is None:  # most spans lie directly below what is measured: no chain is needed for them
+            measured.add(id(item))
+            continue
+        if id(item.parent) in measured:
+            item.depth = item.parent.depth + 1
+            measured.add(id(item))
+            continue
         chain: list[Item] = []
         on_chain: set[int] = set()
         current: Item | None = item

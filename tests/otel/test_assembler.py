@@ -16,6 +16,7 @@ from rejudge.otel.packing import pack, unpack
 from tests.otel.traces import ANSWERS, CHAT, DATA, digests, otlp, sessions_of, spans_in, spans_of, wire_span
 
 RUNS = [answer["files"] for answer in ANSWERS if answer["scenario"] in ("multi", "handoff", "subagent", "toolerr")]
+CLIS = [answer["files"] for answer in ANSWERS if answer["producer"] in ("claude_code", "gemini_cli")]
 TOOL = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look"}
 
 
@@ -141,6 +142,20 @@ def test_spans_that_come_late_join_what_is_stored(files: list[str], keep_in_memo
     store.take(Batch(batch.spans[middle:], batch.logs[1::2]), keep_in_memory)
 
     assert store.digests == right
+
+
+@pytest.mark.parametrize("keep_in_memory", [1_000, 0], ids=["in memory", "through a file"])
+@pytest.mark.parametrize("files", [*RUNS[::4], *CLIS], ids=named)
+def test_the_same_again_is_the_same_session(files: list[str], keep_in_memory: int) -> None:
+    batch = spans_of(*files)
+    store = Store()
+
+    store.take(batch, keep_in_memory)
+    before, count = store.digests, len(store.held)
+    store.take(spans_of(*files), keep_in_memory)
+
+    assert (store.digests, len(store.held)) == (before, count)
+    assert all(recording.replaces for recording in store.held.values())
 
 
 @pytest.mark.parametrize("files", RUNS[::8], ids=named)

@@ -175,6 +175,18 @@ def test_hostile_text_is_cleaned_before_it_reaches_a_row(text: str, key: str) ->
     recording.view.session.external_id.encode()
 
 
+@pytest.mark.parametrize("key", ["gen_ai.input.messages", "gen_ai.tool.call.arguments", "input.value", "other"])
+@pytest.mark.parametrize("levels", [200, 500, 900, 1_000])
+def test_deep_values_are_kept_as_text_below_some_depth(key: str, levels: int) -> None:
+    value = '{"messages":' * levels + "1" + "}" * levels if levels % 200 else deep(levels)
+    span = wire_span(1, attributes={**CHAT, key: value, "openinference.span.kind": "LLM"})
+
+    (recording,) = assemble(spans_in(orjson.dumps(otlp(span))).spans)
+
+    node = recording.view.nodes[0].decoded()
+    assert_storable(json.dumps([node.inputs, node.outputs, node.attributes]))
+
+
 def test_a_cycle_of_parents_is_cut() -> None:
     body = otlp(*(wire_span(number, parent=(number % 3) + 1, attributes=CHAT) for number in (1, 2, 3)))
 

@@ -8,7 +8,7 @@ from rejudge.otel.conventions.flat import indexed
 from rejudge.otel.conventions.messages import Message
 from rejudge.otel.conventions.parts import Part, parts_of, text_part, tool_call_part
 from rejudge.otel.conventions.reading import MISSING, Convention, Kind, Reading
-from rejudge.otel.conventions.values import arguments_of
+from rejudge.otel.conventions.values import arguments_of, message_call_id, result_of
 from rejudge.otel.span import Span
 from rejudge.otel.text import undo_json, undo_json_fully
 
@@ -76,7 +76,7 @@ def _read(span: Span, reading: Reading) -> None:
         if arguments is not MISSING:
             reading.offer(arguments=arguments_of(undo_json(arguments)))
         if reading.outputs is not MISSING:
-            reading.offer(result=undo_json_fully(reading.outputs))
+            reading.offer(result=result_of(reading.outputs), tool_call_id=message_call_id(reading.outputs))
     elif reading.kind == "agent" and reading.agent_name is None:
         reading.agent_name = attributes.get("graph.node.name") or attributes.get("graph.node.id")
     if reading.inputs == _HIDDEN or reading.outputs == _HIDDEN:

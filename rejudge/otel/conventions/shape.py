@@ -18,8 +18,10 @@ from rejudge.otel.span import LogRecord, Span
 class Shape(NamedTuple):
     """What to do with spans of one scope and one set of attribute names."""
 
-    fields: tuple[tuple[str, str], ...]
-    """Attribute name and the field it fills; of several names for one field all are tried, best last."""
+    keys: tuple[str, ...]
+    """Attributes that fill a field; of several for one field all are tried, best last."""
+    fields: tuple[str, ...]
+    """The field that each of these fills."""
     kinds: tuple[Callable[[Span, Reading], Kind | None], ...]
     readers: tuple[Callable[[Span, Reading], None], ...]
     sessions: tuple[str, ...]
@@ -56,11 +58,14 @@ def read_span(span: Span, records: Sequence[LogRecord] = ()) -> Reading:
     shape = shape_of(span)
     attributes = span.attributes
     reading = Reading()
-    facts = reading.__dict__
-    for key, field in shape.fields:
-        value = attributes[key]
-        if value is not None and value != "":
-            facts[field] = value
+    values = [attributes[key] for key in shape.keys]
+    if None in values or "" in values:
+        facts = reading.__dict__
+        for field, value in zip(shape.fields, values, strict=True):
+            if value is not None and value != "":
+                facts[field] = value
+    else:
+        reading.__dict__.update(zip(shape.fields, values, strict=True))
     kind: Kind | None = None
     for kind_of in shape.kinds:
         kind = kind_of(span, reading)
@@ -96,7 +101,8 @@ def _plan(scope: str, hints: frozenset[str], keys: frozenset[str]) -> Shape:
         if key in keys and ("." in key or convention in claiming)
     )
     return Shape(
-        fields=tuple(reversed(fields)),
+        keys=tuple(key for key, _ in reversed(fields)),
+        fields=tuple(field for _, field in reversed(fields)),
         kinds=tuple(convention.kind for convention in claiming),
         readers=tuple(convention.read for convention in claiming if convention.read is not None),
         sessions=tuple(sorted(sessions, key=_session_rank)),

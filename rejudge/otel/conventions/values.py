@@ -47,7 +47,17 @@ def result_of(value: Any) -> Any:
             return undo_json_fully(kwargs.get("content"))
         if value.get("type") == "tool" and "content" in value and "tool_call_id" in value:
             return undo_json_fully(value["content"])
+        if value.get("type") == "tool" and value.keys() == {"type", "data"} and isinstance(value["data"], dict):
+            return result_of({"type": "tool", **value["data"]})
     return value
+
+
+def message_call_id(value: Any) -> str | None:
+    """The call that a tool's result answers, where it is a ``ToolMessage`` of LangChain's."""
+    value = undo_json(value)
+    data = value.get("data") if isinstance(value, dict) and value.get("type") == "tool" else None
+    identity = data.get("tool_call_id") if isinstance(data, dict) else None
+    return identity if isinstance(identity, str) else None
 
 
 _RUN_KEYS = frozenset({"output", "kwargs", "tags", "run_id", "parent_run_id"})
