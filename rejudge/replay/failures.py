@@ -25,8 +25,8 @@ def recorded_failure(
         recorded_type: ``package.module.Class``, or a bare class name.
         function: The tool; a bare name is looked up among the builtins, then in its module.
     """
+    kind = _class_named(_told_type(recorded_type, message) or "", function)
     message = plain_message(recorded_type, message)
-    kind = _class_named(recorded_type or "", function)
     made = _instance(kind, message) if kind is not None else None
     return made if made is not None else RecordedToolError(message, recorded_type=recorded_type)
 
@@ -38,7 +38,7 @@ def plain_message(recorded_type: str | None, text: str) -> str:
         >>> plain_message("ValueError", "ValueError: no order 7")
         'no order 7'
     """
-    name = (recorded_type or "").rpartition(".")[2]
+    name = (_told_type(recorded_type, text) or "").rpartition(".")[2]
     if not name or not text.startswith(name):
         return text
     rest = text[len(name) :]
@@ -51,6 +51,15 @@ def plain_message(recorded_type: str | None, text: str) -> str:
         return str(ast.literal_eval(shown[1]))
     except (ValueError, SyntaxError):
         return text
+
+
+def _told_type(recorded_type: str | None, text: str) -> str | None:
+    """The class: some record but ``Exception``, and the repr of the error as its text."""
+    if recorded_type not in (None, "", "Exception"):
+        return recorded_type
+    name, opens, _ = text.partition("(")
+    told = opens and name.isidentifier() and name[0].isupper() and _REPR.match(text[len(name) :])
+    return name if told else recorded_type
 
 
 _REPR: Final = re.compile(r"""\(('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"),?\)(?=Traceback|\s*$)""")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -44,6 +45,8 @@ class Step:
     started_at: datetime | None = None
     ended_at: datetime | None = None
     request: ModelRequest | None = None
+    asked: frozenset[str] = frozenset()
+    """Of a model's answer, the keys of the tool calls that it asks for at once."""
     group: int = 0
     """Steps of one group ran side by side: their order says nothing."""
 
@@ -96,7 +99,19 @@ def _step(node: Node, call: RecordedCall | None) -> Step:
         started_at=node.started_at,
         ended_at=node.ended_at,
         request=call.request() if call is not None and call.kind == "model" else None,
+        asked=_asked(call) if call is not None and call.kind == "model" else frozenset(),
     )
+
+
+def _asked(call: RecordedCall) -> frozenset[str]:
+    messages = call.result.get("messages") if isinstance(call.result, dict) else None
+    parts = [part for message in messages or () for part in message.get("parts") or ()]
+    keys = set()
+    for part in parts:
+        if part.get("type") == "tool_call":
+            with suppress(ValueError):
+                keys.add(call_key(str(part.get("name")), _decoded(part.get("arguments") or {})))
+    return frozenset(keys)
 
 
 def _key(call: RecordedCall) -> str | None:
@@ -156,11 +171,15 @@ def _decoded(value: JsonValue) -> JsonValue:
 def _grouped(steps: list[Step]) -> list[Step]:
     grouped: list[Step] = []
     group, busy_until = 0, None
+    asked: frozenset[str] = frozenset()
     for step in steps:
         beside = step.started_at is not None and busy_until is not None and step.started_at < busy_until
-        if not beside:
+        # Asked for in one answer, they are side by side however fast each of them was.
+        with_last = step.key in asked and grouped[-1].key in asked
+        if not beside and not with_last:
             group += 1
             busy_until = None
+        asked = step.asked if step.node_type == "llm_call" else asked
         ends = step.ended_at
         # What encloses others is no neighbour of theirs.
         if ends is not None and not step.covers and (busy_until is None or ends > busy_until):

@@ -4,9 +4,17 @@ A file for each, which imports the framework and says in `CAPABILITIES` what it 
 where users find them.
 """
 
-from rejudge.replay.adapters.table import ANTHROPIC, OPENAI, OPENAI_AGENTS, PYDANTIC_AI, Capabilities, markdown_table
+from rejudge.replay.adapters.table import (
+    ANTHROPIC,
+    LANGCHAIN,
+    OPENAI,
+    OPENAI_AGENTS,
+    PYDANTIC_AI,
+    Capabilities,
+    markdown_table,
+)
 
-ADAPTERS: tuple[Capabilities, ...] = (OPENAI, ANTHROPIC, PYDANTIC_AI, OPENAI_AGENTS)
+ADAPTERS: tuple[Capabilities, ...] = (OPENAI, ANTHROPIC, PYDANTIC_AI, OPENAI_AGENTS, LANGCHAIN)
 """Every adapter, whether its framework is installed or not."""
 
 __all__ = ["ADAPTERS", "Capabilities", "markdown_table"]

@@ -89,6 +89,21 @@ OPENAI_AGENTS: Final = Capabilities(
 )
 
 
+LANGCHAIN: Final = Capabilities(
+    adapter="langchain",
+    seam="`replayable(model)` and `replayable(tools)`: the methods that a `BaseChatModel` and a `BaseTool` implement",
+    models="yes: every `BaseChatModel`, bound to tools or not",
+    streaming="yes: the recorded chunks, one by one, callbacks told",
+    tools="yes: every `BaseTool`, in a `ToolNode` or by themselves; `Command`, messages and interrupts in results",
+    parallel="yes",
+    sub_agents="yes: an agent as a tool (leave that tool, wrap what is inside); handoffs by `Command`",
+    mcp="yes: the calls, of the tools that `langchain-mcp-adapters` gives; their list is asked for live",
+    imported_sessions="yes: messages and chunks are made of the recorded messages",
+    refused="models that are no `BaseChatModel` (completion models, `init_chat_model` without a model) or that make "
+    "stream events of their own. A cache of LangChain's answers before the adapter is asked",
+)
+
+
 def markdown_table(adapters: Iterable[Capabilities]) -> str:
     """One row for each thing that can be intercepted, one column for each adapter.
 
