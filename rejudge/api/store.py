@@ -4,23 +4,27 @@ from __future__ import annotations
 
 from functools import cached_property
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from rejudge import settings
-from rejudge.api.agents import Agents
-from rejudge.api.cohorts import Cohorts
-from rejudge.api.evaluations import Evaluations
-from rejudge.api.evaluators import Evaluators
-from rejudge.api.experiments import Experiments
-from rejudge.api.labels import Labels
-from rejudge.api.replays import Replays
-from rejudge.api.sessions import Sessions
 from rejudge.store.engine import Database, connect
 from rejudge.store.schema import prepare
+
+if TYPE_CHECKING:
+    from rejudge.api.agents import Agents
+    from rejudge.api.cohorts import Cohorts
+    from rejudge.api.evaluations import Evaluations
+    from rejudge.api.evaluators import Evaluators
+    from rejudge.api.experiments import Experiments
+    from rejudge.api.labels import Labels
+    from rejudge.api.replays import Replays
+    from rejudge.api.sessions import Sessions
 
 
 class Store:
     """Sessions, evaluators, evaluations, labels, agents, cohorts, replays and experiments of one database."""
+
+    # Each noun is imported when it is asked for: a command works with one or two of them.
 
     def __init__(self, database: Database) -> None:
         self.database = database
@@ -28,41 +32,57 @@ class Store:
     @cached_property
     def sessions(self) -> Sessions:
         """Recorded runs."""
+        from rejudge.api.sessions import Sessions
+
         return Sessions(self.database)
 
     @cached_property
     def evaluators(self) -> Evaluators:
         """Registered and built-in evaluators."""
+        from rejudge.api.evaluators import Evaluators
+
         return Evaluators(self.database)
 
     @cached_property
     def evaluations(self) -> Evaluations:
         """Batches of scorings, and what they gave."""
+        from rejudge.api.evaluations import Evaluations
+
         return Evaluations(self.database)
 
     @cached_property
     def labels(self) -> Labels:
         """Human evaluations."""
+        from rejudge.api.labels import Labels
+
         return Labels(self.database)
 
     @cached_property
     def agents(self) -> Agents:
         """Programs under test and their versions."""
+        from rejudge.api.agents import Agents
+
         return Agents(self.database)
 
     @cached_property
     def cohorts(self) -> Cohorts:
         """Immutable ordered lists of sessions."""
+        from rejudge.api.cohorts import Cohorts
+
         return Cohorts(self.database)
 
     @cached_property
     def replays(self) -> Replays:
         """Re-runs of sessions."""
+        from rejudge.api.replays import Replays
+
         return Replays(self.database)
 
     @cached_property
     def experiments(self) -> Experiments:
         """Named changes and their runs."""
+        from rejudge.api.experiments import Experiments
+
         return Experiments(self.database)
 
     def close(self) -> None:

@@ -36,15 +36,23 @@ def test_migrations_make_exactly_the_tables(database: Database) -> None:
         assert schema_version(connection) == HEAD
         assert _differences(connection) == []
         assert _columns(connection) == made
+        assert "scoring_id IS NULL" in made["evaluation"]["label_name_in_session"]
 
 
 def _columns(connection: Connection) -> dict[str, dict[str, str]]:
-    """Every table with its columns and their types, the note of the version among them."""
+    """Every table with its columns and indexes, the note of the version among them."""
     found = inspect(connection)
-    return {
-        table: {column["name"]: f"{column['type']} {column['nullable']}" for column in found.get_columns(table)}
-        for table in sorted(found.get_table_names())
-    }
+    made: dict[str, dict[str, str]] = {}
+    for table in found.get_table_names():
+        made[table] = {
+            column["name"]: f"{column['type']} {column['nullable']}" for column in found.get_columns(table)
+        }
+        made[table] |= {str(one["name"]): f"{one['unique']} {_where(one)}" for one in found.get_indexes(table)}
+    return made
+
+
+def _where(index: Any) -> list[str]:
+    return [str(value) for name, value in index.get("dialect_options", {}).items() if name.endswith("_where")]
 
 
 def test_a_newer_store_is_refused_with_the_mend(database: Database) -> None:

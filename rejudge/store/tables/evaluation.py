@@ -6,11 +6,14 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import Index, text
+from sqlalchemy import Connection, Index, event, text
 from sqlmodel import Field
 
 from rejudge.store.tables.base import Table
 from rejudge.store.types import Id, Json, Money, UtcDateTime
+
+_LABEL_NAMES = Index("label_name_in_session", "session_id", "name", unique=True)
+"""Of labels only: see below."""
 
 
 class EvaluationRow(Table, table=True):
@@ -20,14 +23,7 @@ class EvaluationRow(Table, table=True):
     __table_args__ = (
         Index("evaluation_by_session", "session_id"),
         Index("evaluation_by_scoring", "scoring_id"),
-        Index(
-            "label_name_in_session",
-            "session_id",
-            "name",
-            unique=True,
-            sqlite_where=text("scoring_id IS NULL"),
-            postgresql_where=text("scoring_id IS NULL"),
-        ),
+        _LABEL_NAMES,
     )
 
     id: str = Field(primary_key=True, sa_type=Id)
@@ -57,3 +53,9 @@ class EvaluationRow(Table, table=True):
     author: str | None = None
     """Who labelled, for a label."""
     created_at: datetime = Field(sa_type=UtcDateTime)
+
+
+@event.listens_for(EvaluationRow.metadata.tables["evaluation"], "before_create")
+def _leave_out_scored(_table: Any, connection: Connection, **_: Any) -> None:
+    # Said for the database at hand: naming two in the index itself imports both, and one takes 35 ms.
+    _LABEL_NAMES.dialect_kwargs[f"{connection.dialect.name}_where"] = text("scoring_id IS NULL")
