@@ -5,6 +5,8 @@ WORKERS ?= 2
 FUZZ_SECONDS ?= 60
 
 export PYTHONUTF8 := 1
+# uv brings certificates of its own; behind a company's proxy only the system's are the right ones.
+export UV_SYSTEM_CERTS ?= 1
 # The last one makes every command compile what it imports, again and again: three times the start.
 unexport PYTHONHOME PYTHONPATH VIRTUAL_ENV PYTHONDONTWRITEBYTECODE
 

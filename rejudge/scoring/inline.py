@@ -186,7 +186,8 @@ def _run(command: list[str], environment: Mapping[str, str], *, what: str, text:
         done = subprocess.run(
             command,
             input=text,
-            env=dict(environment),
+            # uv brings certificates of its own; behind a company's proxy only the system's are right.
+            env={"UV_SYSTEM_CERTS": "1", **environment},
             capture_output=True,
             text=True,
             timeout=_TIME_LIMIT,
