@@ -48,12 +48,12 @@ def find_spec(database: Database, reference: str) -> EvaluatorSpec:
     if name.startswith(f"{RESERVED}/"):
         return _built_in(database, name, number)
     found = find_evaluator_version(database, reference, bare=True)
-    return EvaluatorSpec.model_validate(found.spec).numbered(found.name, found.number)
+    return EvaluatorSpec.stored(found.spec, name=found.name, number=found.number, fingerprint=found.fingerprint)
 
 
 def _judge(database: Database, choice: EvaluatorChoice, *, ask_prefect: bool) -> Judge:
     spec = find_spec(database, choice.evaluator)
-    params = checked_params(spec, _pinned_params(spec, choice.params))
+    params = checked_params(spec, pinned_params(spec, choice.params))
     requested = Requested(spec.name, spec.number, spec.fingerprint, params, params_digest(spec, params))
     try:
         variables = connection_of(spec, choice.connection, ask_prefect=ask_prefect)
@@ -62,8 +62,12 @@ def _judge(database: Database, choice: EvaluatorChoice, *, ask_prefect: bool) ->
     return Judge(requested, Assignment(spec, params, variables), choice.connection)
 
 
-def _pinned_params(spec: EvaluatorSpec, params: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The params with the content of files in place of their paths, where a built-in evaluator reads files."""
+def pinned_params(spec: EvaluatorSpec, params: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The params with the content of files in place of their paths, where a built-in evaluator reads files.
+
+    Raises:
+        UsageError: Where a file cannot be read.
+    """
     if spec.kind != "package" or not spec.name.startswith(f"{RESERVED}/"):
         return params
     pin = getattr(import_module(spec.file), "pin_params", None)

@@ -37,7 +37,7 @@ def publish_progress(at: Work) -> None:
 def publish_report(report: BatchReport) -> None:
     """Put the results on the flow run's page: a table, what gave no score, and the sentence."""
     create_table_artifact(
-        [_metric_row(one) for one in report.metrics[: policy.TABLE_ROWS_MAX]] or [{"result": "none"}],
+        [_metric_row(report, one) for one in report.metrics[: policy.TABLE_ROWS_MAX]] or [{"result": "none"}],
         key="evaluation-results",
         description=one_line(report.sentence),
     )
@@ -55,10 +55,10 @@ def _progress_line(at: Work) -> str:
     return one_line(f"{at.done:,} of {at.batch.to_do:,} scorings by {names}", limit=_CELL)
 
 
-def _metric_row(one: MetricSummary) -> dict[str, Any]:
+def _metric_row(report: BatchReport, one: MetricSummary) -> dict[str, Any]:
     verdicts = one.passed + one.failed
     return {
-        "evaluator": one_line(f"{one.evaluator}@{one.evaluator_version}", limit=_CELL),
+        "evaluator": one_line(report.title(one), limit=_CELL),
         "result": one_line(one.name, limit=_CELL),
         "type": one.data_type,
         "sessions": one.count,
@@ -87,7 +87,7 @@ def _markdown(report: BatchReport) -> str:
             ("evaluator", "result", "sessions", "mean", "passed"),
             [
                 (row["evaluator"], row["result"], row["sessions"], row["mean"], row["passed"])
-                for row in map(_metric_row, report.metrics[: policy.TABLE_ROWS_MAX])
+                for row in (_metric_row(report, one) for one in report.metrics[: policy.TABLE_ROWS_MAX])
             ],
         )
     if report.not_tried_again:

@@ -10,13 +10,18 @@ from typing import TYPE_CHECKING, Any
 from rejudge import settings
 from rejudge.errors import UsageError
 from rejudge.models.evaluation import check_name
+from rejudge.models.session import SessionView
 from rejudge.store.engine import Database
 from rejudge.store.evaluators import (
     EvaluatorVersion,
     delete_evaluator,
     list_evaluator_versions,
+    newest_number,
     register_evaluator,
+    restore_evaluator_version,
 )
+from rejudge.store.reading import load_stored
+from rejudge.store.selecting import resolve_ids
 
 if TYPE_CHECKING:
     from rejudge.models.wire import WireSession
@@ -35,6 +40,10 @@ class Registered:
     """False where exactly this content was registered before."""
     changes: tuple[str, ...] = ()
     """What is different from the version before, one line each."""
+    latest: int = 0
+    """The newest version's number: what ``@latest`` stands for. Old content again does not become it."""
+    restored: bool = False
+    """True where the version's stored content had been damaged, and is as it was registered again."""
 
 
 class Evaluators:
@@ -55,43 +64,60 @@ class Evaluators:
         """
         check_evaluator_name(name)
         earlier = list_evaluator_versions(self._database, name, deleted=True)
-        previous = _spec(earlier[-1]) if earlier else None
+        previous = _sound(earlier[-1]) if earlier else None
         spec = inspect(script=script, package=package, previous=previous)
-        version, created = register_evaluator(
-            self._database, name, spec.fingerprint, spec.model_dump(mode="json", exclude={"name", "number"})
-        )
+        content = spec.model_dump(mode="json", exclude={"name", "number"})
+        version, created = register_evaluator(self._database, name, spec.fingerprint, content)
         changes: Sequence[str] = ()
         if created and previous is not None:
             from rejudge.scoring.register import changes_between
 
             changes = changes_between(previous, spec)
-        return Registered(version, created, tuple(changes))
+        restored = not created and _sound(version) is None
+        if restored:
+            restore_evaluator_version(self._database, version, content)
+        latest = newest_number(self._database, name) or version.number
+        return Registered(version, created, tuple(changes), latest=latest, restored=restored)
 
     def test(
         self,
         target: str | Path,
         *,
-        sessions: Sequence[WireSession],
+        sessions: Sequence[WireSession | SessionView | str | int],
         params: Mapping[str, Any] | None = None,
-    ) -> list[ScoringOutcome]:
+        connection: str | None = None,
+    ) -> Sequence[ScoringOutcome]:
         """Really calls an evaluator that need not be registered, in its own process, and stores nothing.
 
         Args:
             target: ``FILE.py``, ``FILE.py:attribute``, ``module:attribute``, or a reference (``name@2``).
-            sessions: What it is to score.
+            sessions: What it is to score: stored ones by number or id, or a `SessionView`.
             params: Its parameters.
-        """
-        from rejudge.scoring.outcome import Assignment, SessionJob
-        from rejudge.scoring.params import checked_params
-        from rejudge.tasks.pools import make_pool
+            connection: Name of its credentials; None: those in its own variables.
 
-        spec = self._target(str(target))
-        assignment = Assignment(spec, checked_params(spec, params or {}))
-        jobs = [SessionJob(session, ((str(index), 0),)) for index, session in enumerate(sessions)]
-        with make_pool() as pool:
-            pool.check([assignment])
-            outcomes = {outcome.key: outcome for outcome in pool.score([assignment], jobs)}
-        return [outcomes[str(index)] for index in range(len(jobs))]
+        Raises:
+            NotFound: Where a session or an evaluator is not there.
+            UsageError: Where it is no evaluator, or params or the connection do not fit.
+        """
+        from rejudge.api.trying import target_spec, try_evaluator
+
+        spec = target_spec(str(target)) or self.get(str(target))
+        return try_evaluator(spec, self._wires(sessions), params=params, connection=connection)
+
+    def _wires(self, sessions: Sequence[WireSession | SessionView | str | int]) -> Sequence[WireSession]:
+        from rejudge.models.wire import WireSession, wire_of
+
+        wires = []
+        for one in sessions:
+            if isinstance(one, WireSession):
+                wires.append(one)
+            elif isinstance(one, SessionView):
+                wires.append(wire_of(one))
+            else:
+                with self._database.read() as connection:
+                    ids = resolve_ids(connection, [str(one)])
+                wires += load_stored(self._database, ids)
+        return wires
 
     def list(self, *, deleted: bool = False) -> list[EvaluatorVersion]:
         """Every version of every registered evaluator, by name and number."""
@@ -110,14 +136,6 @@ class Evaluators:
             NotFound: Where there is none of this name.
         """
         delete_evaluator(self._database, name)
-
-    def _target(self, target: str) -> EvaluatorSpec:
-        if "@" in target and not Path(target).exists():
-            return self.get(target)
-        is_file = Path(target.partition(":")[0]).suffix == ".py" or Path(target).exists()
-        spec = inspect(script=target) if is_file else inspect(package=target)
-        name = Path(spec.file).stem if is_file else spec.attribute
-        return spec.numbered(name.replace("_", "-").strip("-.") or "evaluator", 0)
 
 
 def inspect(
@@ -157,7 +175,17 @@ def check_evaluator_name(name: str) -> None:
         raise UsageError(str(error), mend="write NAME or NAMESPACE/NAME") from error
 
 
-def _spec(version: EvaluatorVersion) -> EvaluatorSpec:
+def _sound(version: EvaluatorVersion) -> EvaluatorSpec | None:
+    """What is stored of a version; None where it was damaged since."""
+    from rejudge.scoring.fingerprint import parts_now
     from rejudge.scoring.version import EvaluatorSpec
 
-    return EvaluatorSpec.model_validate(version.spec).numbered(version.name, version.number)
+    try:
+        spec = EvaluatorSpec.stored(
+            version.spec, name=version.name, number=version.number, fingerprint=version.fingerprint
+        )
+        spec.check_sources()
+        whole = spec.kind == "package" or parts_now(spec).code == spec.parts.code
+    except (UsageError, SyntaxError):
+        return None
+    return spec if whole else None

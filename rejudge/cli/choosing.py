@@ -63,6 +63,12 @@ def _choices(
     given: dict[str, list[dict[str, Any]]] = {name: [] for name in named}
     for name, text in _pairs("--params", params, named):
         given[name].append(_object(name, text))
+    for name in named:
+        if references.count(name) > max(1, len(given[name])):
+            raise UsageError(
+                f"evaluator {name!r} is named {references.count(name)} times",
+                mend="name it once, and give --params for each way that it is to run",
+            )
     credentials = dict(_pairs("--connection", connections, named))
     return tuple(
         EvaluatorChoice(evaluator=name, params=one, connection=credentials.get(name))

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from rejudge.cli.evaluator_test import test
 from rejudge.cli.groups import NounGroup
 from rejudge.cli.opening import opened
-from rejudge.cli.output import Output, output_options, table
-from rejudge.errors import Conflict, PartialFailure, UsageError
-
-if TYPE_CHECKING:
-    from rejudge.models.session import SessionView
-    from rejudge.models.wire import WireSession
-    from rejudge.scoring.outcome import ScoringOutcome
+from rejudge.cli.output import Output, output_options
+from rejudge.errors import Conflict, UsageError
 
 _COLUMNS: dict[str, Callable[[Any], object]] = {
     "evaluator": lambda one: f"{one['name']}@{one['number']}" if one["number"] else one["name"],
@@ -54,32 +50,7 @@ def scaffold(output: Output, *, name: str, file: Path | None) -> None:
     output.result({"file": str(path), "name": name}, f"wrote {path}; try it: rejudge evaluator test {path} --sample")
 
 
-@evaluator.command()
-@click.argument("target", metavar="FILE|MODULE:ATTRIBUTE|NAME@V")
-@click.option("--session", "sessions", multiple=True, metavar="SESSION", help="A stored session. Repeat for several.")
-@click.option("--trace", metavar="FILE", help="The sessions of a trace file, which is not imported.")
-@click.option("--sample", is_flag=True, help="A small made-up session.")
-@click.option("--params", metavar="JSON", help="Its params, as a JSON object.")
-@output_options
-def test(
-    output: Output, *, target: str, sessions: tuple[str, ...], trace: str | None, sample: bool, params: str | None
-) -> int:
-    """Really call an evaluator, and show the rows it would store; nothing is stored."""
-    if sum((bool(sessions), trace is not None, sample)) != 1:
-        raise UsageError("say on what to try it", mend="use exactly one of --session, --trace, --sample")
-    given = _params(params)
-    with opened() as store:
-        wires = _wires(store, sessions, trace)
-        outcomes = store.evaluators.test(target, sessions=wires, params=given)
-    rows = [
-        {"session": str(wire.facts.get("number") or wire.facts.get("external_id") or "sample"), **_outcome(outcome)}
-        for wire, outcome in zip(wires, outcomes, strict=True)
-    ]
-    if output.as_json:
-        output.document({"items": rows, "count": len(rows)})
-    else:
-        _show_outcomes(rows)
-    return 0 if all(outcome.status == "scored" for outcome in outcomes) else PartialFailure.exit_code
+evaluator.add_command(test)
 
 
 @evaluator.command()
@@ -100,11 +71,15 @@ def register(output: Output, *, name: str, script: str | None, package: str | No
         "fingerprint": version.fingerprint,
         "created": made.created,
         "changes": list(made.changes),
+        "latest": made.latest,
+        "restored": made.restored,
     }
     said = f"registered {reference}" if made.created else f"{reference} is unchanged"
-    output.result(document, said)
-    for change in made.changes:
-        output.note(f"  {change}")
+    if made.restored:
+        said = f"{reference} is unchanged; what was stored of it had been damaged, and is right again"
+    output.result(document, said, *(f"  {change}" for change in made.changes))
+    if made.latest != version.number:
+        output.note(f"{version.name}@latest is still {version.name}@{made.latest}")
 
 
 @evaluator.command("list")
@@ -116,7 +91,12 @@ def list_(output: Output, *, available: bool, deleted: bool) -> None:
     if available:
         from rejudge.scoring.built_in import available as offered
 
-        columns = {"name": _field("name"), "package": _field("distribution"), "register with": _register_line}
+        columns = {
+            "name": _field("name"),
+            "package": _field("distribution"),
+            "version": _field("version"),
+            "register with": _register_line,
+        }
         output.items(offered(), columns)
         return
     from rejudge.evaluators.catalog import CATALOG
@@ -158,6 +138,8 @@ def show(output: Output, *, reference: str) -> None:
         ("time limit", f"{spec.time_limit:g} s"),
         ("memory limit", f"{spec.memory_limit // 1024**2:,} MiB"),
         ("fingerprint", spec.fingerprint),
+        ("provider", spec.provider),
+        ("connection", json.dumps(spec.connection_schema) if spec.connection_schema else None),
         ("dependencies", spec.dependencies),
         ("params", json.dumps(spec.parameter_schema)),
     )
@@ -172,64 +154,6 @@ def delete(output: Output, *, name: str) -> None:
     with opened() as store:
         store.evaluators.delete(name)
     output.result({"name": name, "deleted": True}, f"deleted {name}; its rows stay")
-
-
-def _wires(store: Any, sessions: Sequence[str], trace: str | None) -> list[WireSession]:
-    from rejudge.models.wire import wire_of
-
-    if sessions:
-        from rejudge.store.reading import load_stored
-
-        return load_stored(store.database, [one.id for one in store.sessions.list(ids=list(sessions))])
-    if trace is None:
-        from rejudge.scoring.sample import sample_session
-
-        return [wire_of(sample_session())]
-    return [wire_of(view) for view in _views(trace)]
-
-
-def _views(trace: str) -> list[SessionView]:
-    from rejudge.otel import Assembler, Options, Refusal, read
-
-    refused: list[Refusal] = []
-    assembler = Assembler(Options())
-    for batch in read([trace], refuse=refused.append):
-        assembler.add(batch)
-    views = [recording.view for recording in assembler.recordings(lambda *_: ())]
-    if not views:
-        raise UsageError(f"no session in {trace}: {refused[0] if refused else 'it holds no span'}")
-    return views
-
-
-def _params(text: str | None) -> dict[str, Any]:
-    if text is None:
-        return {}
-    try:
-        value = json.loads(text)
-    except ValueError as error:
-        raise UsageError(f"--params is no JSON: {error}", mend="write --params '{\"x\": 1}'") from error
-    if not isinstance(value, dict):
-        raise UsageError("--params is no JSON object", mend="write --params '{\"x\": 1}'")
-    return value
-
-
-def _outcome(outcome: ScoringOutcome) -> dict[str, Any]:
-    return {
-        "status": outcome.status,
-        "error": outcome.error,
-        "duration_seconds": outcome.duration_seconds,
-        "results": list(outcome.results),
-    }
-
-
-def _show_outcomes(rows: Sequence[dict[str, Any]]) -> None:
-    lines = []
-    for row in rows:
-        for result in row["results"] or [{}]:
-            shown = result.get("value") if result.get("score") is None else result.get("score")
-            why = row["error"] or result.get("explanation") or result.get("unscored")
-            lines.append((row["session"], row["status"], result.get("name"), shown, result.get("passed"), why))
-    table(lines, ("session", "status", "result", "score", "passed", "why"))
 
 
 def _version(one: Any) -> dict[str, Any]:
@@ -250,4 +174,10 @@ def _field(name: str) -> Callable[[Any], object]:
 
 
 def _register_line(one: Any) -> str:
+    from rejudge.api.evaluators import check_evaluator_name
+
+    try:
+        check_evaluator_name(one.name)
+    except UsageError:
+        return f"rejudge evaluator register NAME --package {one.entrypoint}"
     return f"rejudge evaluator register {one.name} --package {one.entrypoint}"

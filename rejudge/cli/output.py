@@ -47,11 +47,12 @@ class Output:
         for name, value in shown:
             click.echo(f"{name:<{width}}  {value}")
 
-    def result(self, document: Mapping[str, Any], sentence: str) -> None:
-        """What a command did: its JSON, or the sentence."""
+    def result(self, document: Mapping[str, Any], *sentences: str) -> None:
+        """What a command did: its JSON, or the sentences, a line each."""
         if self.as_json:
             self.document(document)
-        else:
+            return
+        for sentence in sentences:
             click.echo(plain(sentence))
 
     def document(self, value: object) -> None:

@@ -71,7 +71,7 @@ def _show(output: Output, report: BatchReport) -> None:
     headings = ("evaluator", "result", "sessions", "mean", "lowest", "highest", "passed", "failed")
     rows = [
         (
-            f"{one.evaluator}@{one.evaluator_version}",
+            report.title(one),
             one.name,
             one.count,
             one.mean,

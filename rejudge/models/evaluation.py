@@ -110,9 +110,7 @@ class EvaluationResult(BaseModel):
         if score is None or isinstance(score, bool):
             return score
         if isinstance(score, str) or not hasattr(score, "__float__"):
-            raise ValueError(
-                f"score must be a number or a bool, not {type(score).__name__}; text belongs in value"
-            )
+            raise ValueError(f"score must be a number or a bool, not {type(score).__name__}; text belongs in value")
         if getattr(getattr(score, "dtype", None), "kind", None) == "b":
             return bool(score)  # numpy's own, which is no subclass of bool
         try:
@@ -149,9 +147,7 @@ class EvaluationResult(BaseModel):
             raise ValueError(f"{self.name}: set score, value or unscored")
         bounds = (self.min_score, self.max_score, self.target_score)
         if self.data_type != "float" and any(bound is not None for bound in bounds) and self.unscored is None:
-            raise ValueError(
-                f"{self.name}: min_score, max_score and target_score belong to float results only"
-            )
+            raise ValueError(f"{self.name}: min_score, max_score and target_score belong to float results only")
         return self
 
     @property

@@ -9,7 +9,7 @@ from rejudge.errors import UsageError
 from rejudge.models.requests import EvaluationRequest, Mode
 from rejudge.scoring.outcome import Assignment
 from rejudge.store.engine import Database
-from rejudge.store.scorings import Requested, to_score
+from rejudge.store.scorings import Requested, settled
 from rejudge.store.selecting import select_sessions
 
 
@@ -46,6 +46,8 @@ class Batch:
     mode: Mode = "missing"
     in_progress: int = 0
     """Sessions left out because they have not ended."""
+    stood_unscored: int = 0
+    """Scorings that stand already and have no score, whatever is tried."""
 
     @property
     def total(self) -> int:
@@ -105,16 +107,20 @@ def plan_batch(
             mend="wait for their last spans, or choose others",
         )
     open_for: dict[str, list[int]] = {one: [] for one in session_ids}
+    stood_unscored = 0
     for position, judge in enumerate(judges):
-        for one in to_score(database, session_ids, judge.requested, mode=request.mode):
-            open_for[one].append(position)
+        known = {} if request.mode == "force" else settled(database, session_ids, judge.requested)
+        stood_unscored += sum(not has_score for has_score in known.values())
+        for one in session_ids:
+            if one not in known:
+                open_for[one].append(position)
     shared: dict[tuple[int, ...], tuple[int, ...]] = {}
     todo = {}
     for one, positions in open_for.items():
         if positions:
             key = tuple(positions)
             todo[one] = shared.setdefault(key, key)
-    return Batch(tuple(session_ids), tuple(judges), todo, request.mode, in_progress)
+    return Batch(tuple(session_ids), tuple(judges), todo, request.mode, in_progress, stood_unscored)
 
 
 def split_by_pace(batch: Batch) -> tuple[list[tuple[str, tuple[int, ...]]], list[tuple[str, tuple[int, ...]]]]:

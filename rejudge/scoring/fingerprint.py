@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from rejudge.scoring.version import CONTRACT, EvaluatorSpec, FingerprintParts
 
 _OWN: Final = "rejudge"
 _OWN_EVALUATORS: Final = "rejudge.evaluators"
+_NONE: Final = object()
 
 
 @dataclass
@@ -243,5 +245,15 @@ def _version_change(name: str, old: str | None, new: str | None) -> str:
 
 
 def _parameter_change(name: str, old: Any, new: Any) -> str:
-    verb = "is new" if old is None else "is gone" if new is None else "changed"
-    return f"{name} {verb}"
+    if old is None or new is None:
+        return f"{name} is new" if old is None else f"{name} is gone"
+    before, after = dict(old), dict(new)
+    was, now = before.pop("default", _NONE), after.pop("default", _NONE)
+    if before != after or _NONE in (was, now):
+        return f"{name} changed"
+    return f"{name} {_brief(was)} became {_brief(now)}"
+
+
+def _brief(value: object) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 60 else f"{text[:60]}…"

@@ -208,8 +208,8 @@ def _check_installed(spec: EvaluatorSpec) -> list[str]:
     now = parts_now(spec)
     if now.code != spec.parts.code:
         what = "; ".join(changes(spec.parts, now, only_code=True))
-        raise UsageError(
-            f"the code of {spec.reference} is not what was registered: {what}",
-            mend="register it again to get a version of what is installed now",
-        )
+        mend = "register it again to get a version of what is installed now"
+        if spec.kind == "script":
+            mend = "registering the same file again puts it right; do not edit stored versions"
+        raise UsageError(f"the code of {spec.reference} is not what was registered: {what}", mend=mend)
     return changes(spec.parts, now)

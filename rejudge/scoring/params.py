@@ -80,6 +80,16 @@ def _takes(spec: EvaluatorSpec) -> str:
 
 
 def _shown(name: str, schema: Mapping[str, Any], required: bool) -> str:
-    kind = schema.get("type") or ("one of " + ", ".join(map(repr, schema["enum"])) if "enum" in schema else "")
+    kind = _kind(schema)
     default = f" = {orjson.dumps(schema['default']).decode()}" if "default" in schema else ""
     return f"{name}{f' ({kind})' if kind else ''}{default}{' (required)' if required else ''}"
+
+
+def _kind(schema: Mapping[str, Any]) -> str:
+    if "enum" in schema:
+        return "one of " + ", ".join(map(repr, schema["enum"]))
+    kinds = [_kind(one) for one in schema.get("anyOf", ())]
+    # What may be left out says so by its default.
+    return " or ".join(dict.fromkeys(kind for kind in kinds if kind not in ("", "null"))) or str(
+        schema.get("type", "")
+    )

@@ -7,10 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from rejudge.models.canonical import canonical_text
 from rejudge.scoring.batch import Batch
 from rejudge.scoring.chunk import ChunkEnd, Unscored
 from rejudge.store.summaries import MetricSummary
 
+PARAMS_SHOWN: Final = 80
+"""Characters of params that stand beside a figure."""
 UNSCORED_SHOWN: Final = 200
 """Scorings without a score that a report lists; the rest is counted, and stands in the database."""
 
@@ -57,10 +60,15 @@ class BatchReport:
     sessions: tuple[str, ...]
     evaluators: tuple[str, ...]
     """``name@number`` of each judge, in order."""
+    params: tuple[dict[str, Any], ...]
+    """What each judge was given, in order."""
+    params_digests: tuple[str, ...]
     total: int
     """Scorings that the batch stands for: sessions times evaluators."""
     reused: int
     """Those that stood already."""
+    stood_unscored: int
+    """Those among them that ended without a score, in a way that trying again cannot change."""
     statuses: dict[str, int]
     """Those made now, by how they ended."""
     unscored: tuple[Unscored, ...] = ()
@@ -83,7 +91,7 @@ class BatchReport:
     @property
     def not_scored(self) -> int:
         """Scorings asked for that have none: ended without, or still to do."""
-        return self.total - self.reused - self.scored
+        return self.total - (self.reused - self.stood_unscored) - self.scored
 
     @property
     def exit_code(self) -> int:
@@ -95,7 +103,8 @@ class BatchReport:
         """The closing line."""
         parts = [f"{self.scored:,} scored"]
         if self.reused:
-            parts.append(f"{self.reused:,} stood already")
+            without = f" ({self.stood_unscored:,} without a score)" if self.stood_unscored else ""
+            parts.append(f"{self.reused:,} stood already{without}")
         words = {name: number for name, number in sorted(self.statuses.items()) if name != "scored" and number}
         parts += [f"{number:,} {name.replace('_', ' ')}" for name, number in words.items()]
         ended = sum(self.statuses.values())
@@ -105,14 +114,30 @@ class BatchReport:
             parts.append(f"{self.in_progress:,} sessions still in progress left out")
         return f"{self.total:,} scorings of {len(self.sessions):,} sessions: {', '.join(parts)}"
 
+    def title(self, metric: MetricSummary) -> str:
+        """Who gave it: ``name@number``, and its params where it has some."""
+        reference = f"{metric.evaluator}@{metric.evaluator_version}"
+        given = self._params_of(metric)
+        if not given:
+            return reference
+        shown = canonical_text(given)
+        return f"{reference} {shown if len(shown) <= PARAMS_SHOWN else shown[:PARAMS_SHOWN] + '…'}"
+
+    def _params_of(self, metric: MetricSummary) -> dict[str, Any]:
+        judges = zip(self.evaluators, self.params_digests, self.params, strict=True)
+        key = (f"{metric.evaluator}@{metric.evaluator_version}", metric.params_digest)
+        return next((given for reference, digest, given in judges if (reference, digest) == key), {})
+
     def facts(self) -> dict[str, Any]:
         """The report as plain JSON values, without the sessions' ids."""
         return {
             "session_count": len(self.sessions),
             "evaluators": list(self.evaluators),
+            "params": list(self.params),
             "total": self.total,
             "scored": self.scored,
             "reused": self.reused,
+            "stood_unscored": self.stood_unscored,
             "not_scored": self.not_scored,
             "statuses": dict(self.statuses),
             "in_progress": self.in_progress,
@@ -128,7 +153,10 @@ class BatchReport:
                 for one in self.unscored[:UNSCORED_SHOWN]
             ],
             "metrics": [
-                {name: getattr(one, name) for name in MetricSummary.__slots__ if name != "params_digest"}
+                {
+                    **{name: getattr(one, name) for name in MetricSummary.__slots__ if name != "params_digest"},
+                    "params": self._params_of(one),
+                }
                 for one in self.metrics
             ],
             "flow_run_id": self.flow_run_id,
@@ -152,8 +180,11 @@ def report_of(
     return BatchReport(
         sessions=batch.session_ids,
         evaluators=tuple(judge.requested.reference for judge in batch.judges),
+        params=tuple(dict(judge.requested.params or {}) for judge in batch.judges),
+        params_digests=tuple(judge.requested.params_digest for judge in batch.judges),
         total=batch.total,
         reused=batch.total - batch.to_do,
+        stood_unscored=batch.stood_unscored,
         statuses={status: number for status, number in statuses.items() if number},
         unscored=tuple(tally.unscored[:UNSCORED_SHOWN]),
         not_tried_again=not_tried_again,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, Literal, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from rejudge.errors import UsageError
 from rejudge.models.canonical import digest_of
@@ -109,6 +109,21 @@ class EvaluatorSpec(BaseModel):
         """This version under a registered name and number."""
         return self.model_copy(update={"name": name, "number": number})
 
+    @classmethod
+    def stored(cls, spec: Mapping[str, Any], *, name: str, number: int, fingerprint: str) -> Self:
+        """The version that a store holds under a name and a number.
+
+        Raises:
+            UsageError: Where what is stored is no version, or another one than was registered under this fingerprint.
+        """
+        try:
+            found = cls.model_validate(spec).numbered(name, number)
+        except ValidationError as error:
+            raise _damaged(f"{name}@{number}") from error
+        if found.fingerprint != fingerprint:
+            raise _damaged(found.reference)
+        return found
+
     def check_sources(self) -> None:
         """Refuses a stored script that is no longer what was registered.
 
@@ -118,15 +133,19 @@ class EvaluatorSpec(BaseModel):
         if self.kind == "script" and digest_of(self.sources) != self.source_digest:
             raise UsageError(
                 f"the stored source of {self.reference} is not what was registered: its digest differs",
-                mend="register the evaluator again from its file; do not edit stored versions",
+                mend="registering the same file again puts it right; do not edit stored versions",
             )
         parts = self.parts
         own = parts.attribute == self.attribute and parts.parameters == digest_of(self.parameter_schema)
         if not own or parts.digest() != self.fingerprint:
-            raise UsageError(
-                f"the stored version {self.reference} does not match its fingerprint",
-                mend="register the evaluator again; do not edit stored versions",
-            )
+            raise _damaged(self.reference)
+
+
+def _damaged(reference: str) -> UsageError:
+    return UsageError(
+        f"the stored version {reference} does not match its fingerprint",
+        mend="registering the same evaluator again puts it right; do not edit stored versions",
+    )
 
 
 def check_evaluator_name(name: str, *, own: bool = True) -> str:

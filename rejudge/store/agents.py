@@ -12,6 +12,7 @@ from rejudge.errors import NotFound, UsageError
 from rejudge.models.evaluation import check_name
 from rejudge.store.engine import Database
 from rejudge.store.ids import new_id, now
+from rejudge.store.locks import alone
 from rejudge.store.references import Reference, parse_reference
 from rejudge.store.tables import core
 
@@ -51,6 +52,10 @@ def agent_id_for(connection: Connection, name: str) -> str:
         check_name(name, kind="agent")
     except ValueError as error:
         raise UsageError(str(error)) from error
+    alone(connection, "agent", name)
+    found = connection.execute(select(core.agents.c.id).where(core.agents.c.name == name)).scalar()
+    if found is not None:
+        return str(found)  # made by another writer meanwhile
     made = new_id()
     connection.execute(insert(core.agents).values(id=made, name=name, created_at=now()))
     return made
@@ -59,6 +64,7 @@ def agent_id_for(connection: Connection, name: str) -> str:
 def register_agent(database: Database, name: str, digest: str, spec: dict[str, Any]) -> tuple[AgentVersion, bool]:
     """The agent version of this digest, and whether it is new. The same digest again is the same version."""
     with database.write() as connection:
+        alone(connection, "agent", name)
         agent_id = agent_id_for(connection, name)
         found = connection.execute(
             _versions().where(core.agent_versions.c.agent_id == agent_id, core.agent_versions.c.digest == digest)

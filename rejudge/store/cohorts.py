@@ -14,6 +14,7 @@ from rejudge.models.canonical import digest_of
 from rejudge.models.evaluation import check_name
 from rejudge.store.engine import Database
 from rejudge.store.ids import new_id, now
+from rejudge.store.locks import alone
 from rejudge.store.references import parse_reference
 from rejudge.store.tables import core
 
@@ -46,6 +47,7 @@ def create_cohort(
     except ValueError as error:
         raise UsageError(str(error)) from error
     with database.write() as connection:
+        alone(connection, "cohort", name)
         taken = connection.execute(select(core.cohorts.c.id).where(core.cohorts.c.name == name)).scalar()
         if taken is not None:
             raise Conflict(f"there is a cohort {name!r}", mend=f"add a version: rejudge cohort version {name} …")
@@ -66,6 +68,7 @@ def add_cohort_version(
         UsageError: For sessions of another agent.
     """
     with database.write() as connection:
+        alone(connection, "cohort", name)
         cohort = connection.execute(
             select(core.cohorts.c.id, core.cohorts.c.agent_id).where(core.cohorts.c.name == name)
         ).one_or_none()

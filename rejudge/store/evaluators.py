@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -11,7 +13,8 @@ from sqlalchemy import func, insert, select, update
 from rejudge.errors import NotFound
 from rejudge.store.engine import Database
 from rejudge.store.ids import new_id, now
-from rejudge.store.references import parse_reference
+from rejudge.store.locks import alone
+from rejudge.store.references import Reference, parse_reference
 from rejudge.store.tables import core
 
 
@@ -38,6 +41,7 @@ def register_evaluator(
     its history.
     """
     with database.write() as connection:
+        alone(connection, "evaluator", name)
         evaluator, version = core.evaluators.c, core.evaluator_versions.c
         evaluator_id = connection.execute(select(evaluator.id).where(evaluator.name == name)).scalar()
         if evaluator_id is None:
@@ -68,6 +72,13 @@ def register_evaluator(
         return made, True
 
 
+def restore_evaluator_version(database: Database, version: EvaluatorVersion, spec: dict[str, Any]) -> None:
+    """Puts a version's content back as it was registered, after its stored content was damaged."""
+    with database.write() as connection:
+        stored = core.evaluator_versions
+        connection.execute(update(stored).where(stored.c.id == version.id).values(spec=spec))
+
+
 def find_evaluator_version(database: Database, reference: str, *, bare: bool = False) -> EvaluatorVersion:
     """The version that ``name@3`` or ``name@latest`` stands for.
 
@@ -79,14 +90,34 @@ def find_evaluator_version(database: Database, reference: str, *, bare: bool = F
         UsageError: For a reference without a version where that is not allowed.
     """
     wanted = parse_reference(reference, kind="evaluator", bare=bare)
-    versions = [one for one in list_evaluator_versions(database, wanted.name) if wanted.number in (None, one.number)]
+    versions = list_evaluator_versions(database, wanted.name, deleted=True)
+    found = [one for one in versions if not one.deleted and wanted.number in (None, one.number)]
+    if not found:
+        raise _not_found(database, wanted, versions)
+    return found[-1]
+
+
+def newest_number(database: Database, name: str) -> int | None:
+    """The number of an evaluator's newest version, deleted or not; None where there was never one."""
+    versions = list_evaluator_versions(database, name, deleted=True)
+    return versions[-1].number if versions else None
+
+
+def _not_found(database: Database, wanted: Reference, versions: Sequence[EvaluatorVersion]) -> NotFound:
+    name = wanted.name
     if not versions:
-        raise NotFound(
-            f"no evaluator {reference!r}",
-            mend="list them: rejudge evaluator list, or register it: "
-            f"rejudge evaluator register {wanted.name} --script FILE",
+        near = difflib.get_close_matches(name, {one.name for one in list_evaluator_versions(database)}, n=1)
+        mend = f"list them: rejudge evaluator list, or register it: rejudge evaluator register {name} --script FILE"
+        return NotFound(f"no evaluator {name!r}", mend=f"did you mean {near[0]}@latest?" if near else mend)
+    if versions[-1].deleted:
+        return NotFound(
+            f"evaluator {name!r} was deleted; its rows are there",
+            mend=f"registering it again brings its versions back: rejudge evaluator register {name} --script FILE",
         )
-    return versions[-1]
+    numbers = ", ".join(str(one.number) for one in versions[-10:])
+    return NotFound(
+        f"evaluator {name!r} has no version {wanted.number}", mend=f"it has {numbers}; its newest is {name}@latest"
+    )
 
 
 def list_evaluator_versions(

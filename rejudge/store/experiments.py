@@ -12,6 +12,7 @@ from rejudge.errors import Conflict, NotFound, UsageError
 from rejudge.models.evaluation import check_name
 from rejudge.store.engine import Database
 from rejudge.store.ids import new_id, now
+from rejudge.store.locks import alone
 from rejudge.store.references import parse_reference
 from rejudge.store.tables import core
 
@@ -60,6 +61,7 @@ def create_experiment(database: Database, name: str, spec: dict[str, Any]) -> Ex
     except ValueError as error:
         raise UsageError(str(error)) from error
     with database.write() as connection:
+        alone(connection, "experiment", name)
         experiment = core.experiments.c
         query = select(experiment.id, experiment.name, experiment.spec, experiment.created_at)
         found = connection.execute(query.where(experiment.name == name)).one_or_none()

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final
 
-from sqlalchemy import Connection, delete, exists, func, select, update
+from sqlalchemy import Connection, delete, func, select, update
 
 from rejudge.models.evaluation import SETTLED, EvaluationResult
 from rejudge.store.bulk import insert_rows
@@ -17,8 +17,6 @@ from rejudge.store.engine import Database
 from rejudge.store.ids import new_id, now
 from rejudge.store.tables import core
 from rejudge.store.types import storable
-
-Mode: TypeAlias = Literal["missing", "force", "changed"]
 
 _BATCH: Final = 500
 
@@ -59,33 +57,31 @@ class Ended:
     task_run_id: str | None = None
 
 
-def to_score(
-    database: Database, session_ids: Sequence[str], requested: Requested, *, mode: Mode = "missing"
-) -> list[str]:
-    """Which of these sessions this evaluator still has to score, in their order.
+def settled(database: Database, session_ids: Sequence[str], requested: Requested) -> dict[str, bool]:
+    """Those of the sessions that this evaluator need not try, and whether it gave a score.
 
-    Args:
-        mode: ``missing`` leaves out what is scored already under the same session digest, fingerprint and params (or
-            ended in a way that trying again cannot change), and so does ``changed``: a late span gives the session
-            another digest, which re-opens it. ``force`` leaves out nothing.
+    It scored them under the same session digest (a late span makes another), fingerprint and params, or ended in a
+    way that trying again cannot change.
     """
-    if mode == "force":
-        return list(session_ids)
     scoring, session = core.scorings.c, core.sessions.c
-    done = exists().where(
-        scoring.session_id == session.id,
-        scoring.session_digest == session.digest,
-        scoring.evaluator == requested.evaluator,
-        scoring.fingerprint == requested.fingerprint,
-        scoring.params_digest == requested.params_digest,
-        scoring.status.in_(sorted(SETTLED)),
-    )
-    settled: set[str] = set()
+    known: dict[str, bool] = {}
     with database.read() as connection:
         for batch in _batches(session_ids):
-            query = select(session.id).where(session.id.in_(batch), done)
-            settled.update(connection.execute(query).scalars())
-    return [one for one in session_ids if one not in settled]
+            query = (
+                select(session.id, scoring.status)
+                .join(core.scorings, scoring.session_id == session.id)
+                .where(
+                    session.id.in_(batch),
+                    scoring.session_digest == session.digest,
+                    scoring.evaluator == requested.evaluator,
+                    scoring.fingerprint == requested.fingerprint,
+                    scoring.params_digest == requested.params_digest,
+                    scoring.status.in_(sorted(SETTLED)),
+                )
+            )
+            for session_id, status in connection.execute(query):
+                known[session_id] = known.get(session_id, False) or status == "scored"
+    return known
 
 
 def write_ended(database: Database, ended: Sequence[Ended], *, force: bool = False) -> int:

@@ -11,7 +11,7 @@ from rejudge.errors import Conflict
 from rejudge.models import EvaluationResult
 from rejudge.store.engine import Database
 from rejudge.store.evaluations import Label, Wanted, add_labels, list_evaluations, list_scorings
-from rejudge.store.scorings import Ended, Requested, to_score, write_ended
+from rejudge.store.scorings import Ended, Requested, settled, write_ended
 from rejudge.store.selecting import list_sessions
 from rejudge.store.writing import Placement, save_recordings
 from tests.store.build import make_recording
@@ -34,15 +34,20 @@ def test_a_scoring_is_stored_once(database: Database, scored: Ended) -> None:
     [row] = list_evaluations(database, Wanted())
     assert (row.name, row.score, row.evaluator, row.evaluator_version) == ("cost", 0.5, "cost-check", 1)
     assert row.evidence == {"nodes": ["span-0"]}
-    assert to_score(database, [scored.session_id], COST) == []
+    assert settled(database, [scored.session_id], COST) == {scored.session_id: True}
 
 
 def test_a_failed_scoring_is_tried_again_and_replaced(database: Database, scored: Ended) -> None:
     write_ended(database, [replace(scored, status="failed", results=(), error="boom")])
-    assert to_score(database, [scored.session_id], COST) == [scored.session_id]
+    assert settled(database, [scored.session_id], COST) == {}
     write_ended(database, [scored])
     [row] = list_scorings(database, Wanted(history=True))
     assert (row.status, row.attempts, row.error) == ("scored", 2, None)
+
+
+def test_what_cannot_be_scored_is_settled_without_a_score(database: Database, scored: Ended) -> None:
+    write_ended(database, [replace(scored, status="missing_input", results=(), error="nothing expected")])
+    assert settled(database, [scored.session_id], COST) == {scored.session_id: False}
 
 
 def test_force_adds_a_repetition_and_the_newest_counts(database: Database, scored: Ended) -> None:
@@ -55,9 +60,9 @@ def test_force_adds_a_repetition_and_the_newest_counts(database: Database, score
 
 def test_other_params_or_a_late_span_open_the_session_again(database: Database, scored: Ended) -> None:
     write_ended(database, [scored])
-    assert to_score(database, [scored.session_id], replace(COST, params_digest="p1")) == [scored.session_id]
+    assert settled(database, [scored.session_id], replace(COST, params_digest="p1")) == {}
     save_recordings(database, [make_recording(steps=5)], Placement(agent="support"))
-    assert to_score(database, [scored.session_id], COST, mode="changed") == [scored.session_id]
+    assert settled(database, [scored.session_id], COST) == {}
 
 
 def test_bools_come_back_as_bools(database: Database, scored: Ended) -> None:
