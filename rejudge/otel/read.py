@@ -141,9 +141,16 @@ _CONTROLS: Final = bytes(set(range(32)) - {9, 10, 13, 0x1E})
 
 
 def _read_json(reader: io.BufferedReader, source: _Source) -> Iterator[Batch]:
-    head = reader.peek(16).lstrip(b" \t\r\n\xef\xbb\xbf\x1e")[:1]
-    if head == b"<":
+    head = reader.peek(65536).lstrip(b" \t\r\n\xef\xbb\xbf\x1e")
+    if head[:1] == b"<":
         source.refuse("an HTML or XML page, not a trace")
+        return
+    if head and head[:1] not in b"{[" and not _is_json_value(head):
+        if b"\n{" not in head and b"\n[" not in head:
+            source.refuse("not a trace: text that is not JSON")
+            return
+        source.refuse("text that is not JSON was passed over", line=1)
+        yield from _read_values(reader, b"", 0, source)
         return
     batch = Batch()
     number = offset = 0
@@ -183,6 +190,15 @@ def _read_json(reader: io.BufferedReader, source: _Source) -> Iterator[Batch]:
         yield batch
     if source.is_silent:
         source.refuse("empty")
+
+
+def _is_json_value(head: bytes) -> bool:
+    """True where the first line is JSON, though neither an object nor a list."""
+    try:
+        parse_document(head.split(b"\n", 1)[0].strip())
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _why_not_json(error: Exception) -> str:

@@ -12,7 +12,7 @@ from rejudge.otel.conventions.messages import (
     output_messages_of,
 )
 from rejudge.otel.conventions.reading import MISSING
-from rejudge.otel.conventions.values import count
+from rejudge.otel.conventions.values import count, money
 from rejudge.otel.facts import messages_after, messages_before, moment
 from rejudge.otel.failures import Failure
 from rejudge.otel.producers import framework_of
@@ -70,7 +70,7 @@ def session_facts(
         **_tokens(items, calls),
         "cost": None,
         "cost_status": None,
-        "recorded_cost": None,
+        "recorded_cost": money(main[0].reading.cost) if len(main) == 1 and main[0].kind != "llm" else None,
         "digest": "",
         "complete": not open_ones and not any(item.orphan for item in items),
         "tags": (),
