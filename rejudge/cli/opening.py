@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -14,9 +15,11 @@ if TYPE_CHECKING:
 
 @contextmanager
 def opened() -> Iterator[Store]:
-    """The store that the settings name, closed again at the end."""
+    """The store that the settings name, closed again at the end; what is imported by then is never collected."""
     import_models()
     import rejudge.api
 
     with rejudge.api.open() as store:
+        gc.freeze()
+        gc.enable()
         yield store
