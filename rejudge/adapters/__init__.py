@@ -11,9 +11,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rejudge.adapters import langchain, openai, openai_agents, pydantic_ai
+    from rejudge.adapters import anthropic, langchain, openai, openai_agents, pydantic_ai
 
-__all__ = ["langchain", "openai", "openai_agents", "pydantic_ai"]
+__all__ = ["anthropic", "langchain", "openai", "openai_agents", "pydantic_ai"]
 
 
 def __getattr__(name: str) -> Any:

@@ -20,6 +20,7 @@ from rejudge.otel.run import assemble_run
 from rejudge.otel.span import Batch, Span
 from rejudge.replay import first_divergence, replaying, same_output, same_steps
 from rejudge.replay.failures import plain_message
+from rejudge.replay.listening import new_provider
 from rejudge.replay.outcome import fidelity_of
 from rejudge.replay.spans import ANSWER, set_failure, set_outputs, start_agent_span
 from rejudge.replay.values import jsonable
@@ -115,6 +116,8 @@ def answers(view: SessionView) -> list[str]:
 
 class _Ear:
     def __init__(self) -> None:
+        if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
+            trace.set_tracer_provider(new_provider("desk"))
         provider = trace.get_tracer_provider()
         assert isinstance(provider, TracerProvider)
         self._spans: list[Span] = []
