@@ -130,6 +130,17 @@ def test_a_cost_says_where_it_comes_from() -> None:
     assert (unknown.cost_status, unknown.cost) == ("unpriced", None)
 
 
+def test_what_the_trace_said_the_whole_run_cost_stands_beside_what_its_calls_cost() -> None:
+    root = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "desk", "operation.cost": 0.5}
+    called = {**CHAT, "operation.cost": 0.25}
+    batch = spans_in(orjson.dumps(otlp(wire_span(1, attributes=root), wire_span(2, parent=1, attributes=called))))
+    (recording,) = assemble(batch.spans)
+
+    session = recording.view.session
+
+    assert (session.cost, session.recorded_cost) == (Decimal("0.25"), Decimal("0.5"))
+
+
 def test_a_call_without_counts_makes_the_cost_partial() -> None:
     counted = {**CHAT, "gen_ai.usage.input_tokens": 10, "gen_ai.usage.output_tokens": 1}
     batch = spans_in(orjson.dumps(otlp(wire_span(1, attributes=counted), wire_span(2, attributes=CHAT))))
