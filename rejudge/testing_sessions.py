@@ -41,8 +41,9 @@ def judge_session(view: SessionView, evaluators: Sequence[Choice]) -> dict[str, 
 
     Args:
         view: The session.
-        evaluators: Built-in names (``rejudge/cost``), functions, script files (``checks/refund.py``) or references
-            to registered ones (``refund-check@3``); or pairs of one of those and its params.
+        evaluators: Built-in names (``rejudge/cost``), functions, script files (``checks/refund.py``, with
+            ``:function`` where it is not ``evaluate``) or references to registered ones (``refund-check@3``); or
+            pairs of one of those and its params.
 
     Raises:
         UsageError: Where an evaluator is not there, its params do not fit, or two have one name.
@@ -73,16 +74,28 @@ def _results(
             return built_in, _called(view, getattr(module, attribute), params, built_in, module)
         if built_in.startswith("rejudge/"):
             raise NotFound(f"there is no built-in evaluator {chosen!r}", mend=f"use one of {', '.join(BUILT_IN)}")
-        if not _is_path(chosen):
+        if not _is_script(chosen):
             return chosen, _registered(view, chosen, params)
     if isinstance(chosen, str | Path):
-        from rejudge.scoring.load import attribute_of, script_module
-
-        path = Path(chosen)
-        module = script_module(path.name, {path.name: _text(path)})
-        return path.stem, _called(view, attribute_of(module, "evaluate", path.name), params, path.stem, module)
+        return _scripted(view, str(chosen), params)
     name = getattr(chosen, "__name__", type(chosen).__name__)
     return name, _called(view, chosen, params, name, inspect.getmodule(chosen))
+
+
+def _scripted(view: SessionView, script: str, params: Mapping[str, Any]) -> tuple[str, Sequence[EvaluationResult]]:
+    """A script as it would be registered: with the modules beside it that it imports."""
+    from rejudge.scoring.fingerprint import walk_script
+    from rejudge.scoring.load import attribute_of, script_module
+
+    file, _, attribute = script.partition(":") if not Path(script).exists() else (script, "", "")
+    path = Path(file)
+    try:
+        sources = walk_script(path.name, path.parent).sources
+    except OSError as error:
+        raise NotFound(f"the evaluator {file!r} cannot be read: {error.strerror or error}") from error
+    module = script_module(path.name, sources)
+    name = attribute or path.stem
+    return name, _called(view, attribute_of(module, attribute or "evaluate", path.name), params, name, module)
 
 
 def _called(
@@ -146,8 +159,5 @@ def _is_path(text: str) -> bool:
     return "/" in text or "\\" in text or Path(text).suffix != "" or Path(text).exists()
 
 
-def _text(path: Path) -> str:
-    try:
-        return path.read_text("utf-8")
-    except OSError as error:
-        raise NotFound(f"the evaluator {str(path)!r} cannot be read: {error.strerror or error}") from error
+def _is_script(text: str) -> bool:
+    return Path(text).exists() or Path(text.partition(":")[0]).suffix == ".py"

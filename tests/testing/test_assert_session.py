@@ -45,6 +45,35 @@ def test_rows_come_by_evaluator_and_row(tmp_path: Path) -> None:
     }
 
 
+def test_a_script_is_read_as_it_would_be_registered(tmp_path: Path) -> None:
+    (tmp_path / "words.py").write_text("WORDS = ['refunded']\n")
+    (tmp_path / "wording.py").write_text(
+        "from words import WORDS\n\n"
+        "def polite(session):\n    return WORDS[0] in str(session.session.outputs).lower()\n"
+    )
+
+    rows = assert_session(VIEW, evaluators=[f"{tmp_path}/wording.py:polite"])
+
+    assert rows["polite:polite"].score is True
+
+
+def test_a_registered_evaluator_is_found_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import rejudge
+
+    (tmp_path / "wording.py").write_text(SCRIPT)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("REJUDGE_DATABASE_URL", raising=False)
+    with rejudge.open() as store:
+        store.evaluators.register("acme/says", script="wording.py")
+
+    rows = assert_session(VIEW, evaluators=["acme/says"])
+    assert rows["acme/says:says"].score is True
+    with pytest.raises(SessionFailed):
+        assert_session(VIEW, evaluators=[("acme/says@1", {"word": "done"})])
+    with pytest.raises(NotFound, match="no evaluator 'acme/say'"):
+        assert_session(VIEW, evaluators=["acme/say@2"])
+
+
 def test_a_row_that_does_not_pass_fails_the_test_with_its_explanation() -> None:
     policy: Any = ("rejudge/tool-policy", {"forbidden_tools": ["refund"], "required_tools": ["x"]})
 
