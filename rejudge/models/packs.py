@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import struct
+import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -24,6 +25,7 @@ PACK_BYTES: Final = 8 * 1024 * 1024
 _LEVEL: Final = 3
 _LENGTH: Final = struct.Struct(">I")
 _SLOT_BITS: Final = 32
+_own = threading.local()
 
 Ref = int
 """Address of a blob in the packs of its session: pack number in the high bits, slot in the low 32."""
@@ -31,7 +33,7 @@ Ref = int
 
 @dataclass(frozen=True, slots=True)
 class Pack:
-    """One compressed frame and the SHA-256 (hex) of what is in it."""
+    """One compressed frame and its SHA-256 (hex): the same blobs, compressed alike, are the same pack."""
 
     digest: str
     data: bytes
@@ -79,8 +81,16 @@ class PackWriter:
 def pack_blobs(blobs: Sequence[bytes]) -> Pack:
     """One pack of these blobs, in order."""
     header = orjson.dumps([len(blob) for blob in blobs])
-    frame = b"".join((_LENGTH.pack(len(header)), header, *blobs))
-    return Pack(hashlib.sha256(frame).hexdigest(), zstandard.ZstdCompressor(level=_LEVEL).compress(frame))
+    data = _compressor().compress(b"".join((_LENGTH.pack(len(header)), header, *blobs)))
+    return Pack(hashlib.sha256(data).hexdigest(), data)
+
+
+def _compressor() -> zstandard.ZstdCompressor:
+    # One for each thread: making one takes as long as compressing a small pack, and two threads in one crash.
+    made: zstandard.ZstdCompressor | None = getattr(_own, "compressor", None)
+    if made is None:
+        made = _own.compressor = zstandard.ZstdCompressor(level=_LEVEL)
+    return made
 
 
 def unpack_blobs(data: bytes) -> list[memoryview]:

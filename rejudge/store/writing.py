@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from operator import itemgetter
 from typing import Any, Final, Literal, TypeAlias
 
 import orjson
@@ -16,7 +18,7 @@ from rejudge.models.packs import PackWriter
 from rejudge.models.recording import Recording
 from rejudge.models.session import Node, PayloadBlobs, Session
 from rejudge.store.agents import agent_id_for
-from rejudge.store.bulk import insert_rows
+from rejudge.store.bulk import insert_rows, insert_values
 from rejudge.store.contents import read_packs, remove_contents
 from rejudge.store.engine import Database
 from rejudge.store.ids import new_id, now, take_numbers
@@ -50,14 +52,14 @@ _SESSION_FACTS: Final = [
     "digest",
     "complete",
 ]
-_CONTENT_TABLES: Final = (
-    core.sessions,
-    core.packs,
-    core.session_packs,
-    core.nodes,
-    core.session_sources,
-    core.session_traces,
+_NODE_FACTS: Final = tuple(
+    column.name
+    for column in core.nodes.columns
+    if column.name not in ("session_id", "position", "link_ids", "payload_ref", "attributes_ref")
 )
+_NODE_COLUMNS: Final = (*_NODE_FACTS, "session_id", "position", "link_ids", "payload_ref", "attributes_ref")
+_node_facts_of: Final = itemgetter(*_NODE_FACTS)
+_CONTENT_TABLES: Final = (core.session_packs, core.session_sources, core.session_traces)
 _SESSION_LISTS: Final = ("tool_names", "agents", "models", "providers")
 
 
@@ -133,6 +135,10 @@ class _Writes:
         self._connection = connection
         self._placement = placement
         self._agent_id = agent_id
+        self._sessions: list[dict[str, Any]] = []
+        self._packs: list[dict[str, Any]] = []
+        self._nodes: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
+        """By type: those of one type leave the same columns empty."""
         self._rows: dict[sqlalchemy.Table, list[dict[str, Any]]] = {table: [] for table in _CONTENT_TABLES}
         parent = placement.parent_session_id
         self._shared = read_packs(connection, parent) if parent else []
@@ -143,7 +149,7 @@ class _Writes:
         made = now()
         row = self._session_row(recording.view.session, len(recording.view.nodes))
         row.update(id=session_id, number=number, created_at=made, updated_at=made)
-        self._rows[core.sessions].append(row)
+        self._sessions.append(row)
         self._add_contents(session_id, recording)
         return Saved("new", session_id, number)
 
@@ -159,11 +165,13 @@ class _Writes:
         return Saved("updated", session_id, number)
 
     def flush(self) -> None:
+        insert_rows(self._connection, core.sessions, self._sessions)
+        if self._packs:
+            self._connection.execute(_insert_missing(self._connection, core.packs), self._packs)
+        for nodes in self._nodes.values():
+            insert_values(self._connection, core.nodes, _NODE_COLUMNS, nodes)
         for table, rows in self._rows.items():
-            if table is core.packs and rows:
-                self._connection.execute(_insert_missing(self._connection, table), rows)
-            else:
-                insert_rows(self._connection, table, rows)
+            insert_rows(self._connection, table, rows)
 
     def _session_row(self, session: Session, node_count: int) -> dict[str, Any]:
         facts = session.__dict__
@@ -184,12 +192,11 @@ class _Writes:
 
     def _add_contents(self, session_id: str, recording: Recording) -> None:
         packs = PackWriter(self._shared)
-        rows = self._rows[core.nodes]
         for position, node in enumerate(recording.view.nodes):
-            rows.append(_node_row(session_id, position, node, packs))
+            self._nodes[node.node_type].append(_node_values(session_id, position, node, packs))
         for position, pack in enumerate(packs.packs()):
             if pack is not None:
-                self._rows[core.packs].append({"digest": pack.digest, "data": pack.data})
+                self._packs.append({"digest": pack.digest, "data": pack.data})
                 self._rows[core.session_packs].append(
                     {"session_id": session_id, "position": position, "digest": pack.digest}
                 )
@@ -199,17 +206,18 @@ class _Writes:
             self._rows[core.session_traces].append({"session_id": session_id, "trace_id": trace_id})
 
 
-def _node_row(session_id: str, position: int, node: Node, packs: PackWriter) -> dict[str, Any]:
+def _node_values(session_id: str, position: int, node: Node, packs: PackWriter) -> tuple[Any, ...]:
+    """In the order of `_NODE_COLUMNS`."""
     payload, attributes = node.blobs or _blobs_of(node)
     facts = node.__dict__
-    return {
-        **facts,
-        "session_id": session_id,
-        "position": position,
-        "link_ids": facts["link_ids"] or None,
-        "payload_ref": packs.add(payload) if payload is not None else None,
-        "attributes_ref": packs.add(attributes) if attributes is not None else None,
-    }
+    return (
+        *_node_facts_of(facts),
+        session_id,
+        position,
+        facts["link_ids"] or None,
+        None if payload is None else packs.add(payload),
+        None if attributes is None else packs.add(attributes),
+    )
 
 
 def _blobs_of(node: Node) -> PayloadBlobs:
