@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy.engine import make_url
 
 from rejudge.store.engine import Database, connect
 from rejudge.store.schema import prepare
@@ -70,10 +71,9 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str
         yield f"sqlite:///{path}"
         return
     server = request.getfixturevalue("postgres_url")
-    name = f"rejudge_{os.getpid()}_{next(_COUNT)}"
-    _run_on_server(server, f"CREATE DATABASE {name} TEMPLATE {request.getfixturevalue('postgres_template')}")
-    yield _with_name(server, name)
-    _run_on_server(server, f"DROP DATABASE {name} WITH (FORCE)")
+    url = make_postgres_store(server, request.getfixturevalue("postgres_template"))
+    yield url
+    _run_on_server(server, f"DROP DATABASE {make_url(url).database} WITH (FORCE)")
 
 
 @pytest.fixture
@@ -84,9 +84,14 @@ def database(database_url: str) -> Iterator[Database]:
     opened.close()
 
 
-def _with_name(url: str, name: str) -> str:
-    from sqlalchemy.engine import make_url
+def make_postgres_store(server: str, template: str) -> str:
+    """The URL of a new, empty, migrated store on a PostgreSQL server."""
+    name = f"rejudge_{os.getpid()}_{next(_COUNT)}"
+    _run_on_server(server, f"CREATE DATABASE {name} TEMPLATE {template}")
+    return _with_name(server, name)
 
+
+def _with_name(url: str, name: str) -> str:
     return make_url(url).set(database=name).render_as_string(hide_password=False)
 
 
