@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Final
 
 from rejudge.api.owners import attempt, is_gone
+from rejudge.api.scopes import wider_sessions
 from rejudge.errors import UsageError
 from rejudge.models.agent import AgentSpec
 from rejudge.models.override import Override
-from rejudge.models.policy import PolicySet, Scope
+from rejudge.models.policy import PolicySet
 from rejudge.models.replay import ReplayResult
 from rejudge.models.requests import ReplayRequest
 from rejudge.models.session import SessionView
@@ -28,7 +29,6 @@ from rejudge.store.replays import (
     find_replay,
     give_back_replay,
 )
-from rejudge.store.scopes import agent_sessions, cohort_sessions_of_run
 from rejudge.store.selecting import resolve_ids
 
 _LOOK_SECONDS: Final = 0.5
@@ -45,8 +45,10 @@ def ask(database: Database, request: ReplayRequest, *, experiment_run_id: str | 
 
     Raises:
         NotFound: Where the session, the agent version or the fork point is not there.
-        UsageError: Where the session cannot be replayed.
+        UsageError: Where the session cannot be replayed, or a policy reads what only an experiment run has.
     """
+    if experiment_run_id is None and "cohort_version" in request.policies.scopes:
+        raise UsageError("the scope cohort_version is for experiment runs", mend="use the scope agent, or baseline")
     with database.read() as connection:
         [session_id] = resolve_ids(connection, [request.session])
     [baseline] = load_views(database, [session_id])
@@ -149,23 +151,10 @@ def _run(database: Database, replay: Replay, spec: AgentSpec, canceled: Callable
         override=Override.model_validate(replay.plan["override"]),
         fork=replay.plan.get("fork_point"),
         trial=replay.trial,
-        wider=_wider(database, replay, policies),
+        wider=wider_sessions(database, replay, baseline, policies),
         replay_id=replay.id,
         canceled=canceled,
     )
-
-
-def _wider(database: Database, replay: Replay, policies: PolicySet) -> Mapping[Scope, list[SessionView]]:
-    wider: dict[Scope, list[SessionView]] = {}
-    if "agent" in policies.scopes:
-        wider["agent"] = load_views(database, agent_sessions(database, replay.agent))
-    if "cohort_version" in policies.scopes:
-        if replay.experiment_run_id is None:
-            raise UsageError(
-                "the scope cohort_version is for experiment runs", mend="use the scope agent, or baseline"
-            )
-        wider["cohort_version"] = load_views(database, cohort_sessions_of_run(database, replay.experiment_run_id))
-    return wider
 
 
 def _check_replayable(baseline: SessionView) -> None:

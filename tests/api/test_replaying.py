@@ -269,3 +269,40 @@ def stored_bytes(database: Database) -> int:
     with database.read() as connection:
         payloads = connection.execute(select(func.sum(func.length(core.packs.c.data)))).scalar()
         return int(payloads or 0) + int(connection.execute(spans).scalar() or 0)
+
+
+LOOKS = """
+    import rejudge
+    @rejudge.tool
+    def look(key: str) -> str:
+        with open("looked", "a") as log:
+            log.write(key)
+        return "live"
+    def run(inputs):
+        return look("KEY")
+"""
+
+
+def test_an_agents_other_recordings_answer_and_later_ones_are_seen(database: Database, tmp_path: Path) -> None:
+    record(database, tmp_path, LOOKS.replace("KEY", "A"))
+    agent = register(database, tmp_path, LOOKS.replace("KEY", "B"), name="other")
+    request = ReplayRequest(
+        session="1", agent=agent, policies=PolicySet(tools_default=parse_tool_policy("history(agent)"))
+    )
+
+    def ended_as(trial: int) -> str:
+        replay, _ = replaying.ask(database, request.model_copy(update={"trial": trial}))
+        return replaying.perform(database, replay.id).status
+
+    assert ended_as(0) == "failed"
+    record(database, tmp_path, LOOKS.replace("KEY", "B"))
+    (tmp_path / "looked").unlink(missing_ok=True)
+    register(database, tmp_path, LOOKS.replace("KEY", "B"), name="other")
+    assert ended_as(1) == "completed" and lines(tmp_path / "looked") == []
+
+
+def test_a_scope_that_only_an_experiment_run_has_is_refused(database: Database, tmp_path: Path) -> None:
+    record(database, tmp_path, LOOKS)
+    policies = PolicySet(tools={"look": parse_tool_policy("history(cohort_version)")})
+    with pytest.raises(UsageError, match="experiment runs"):
+        replaying.ask(database, ReplayRequest(session="1", policies=policies))
