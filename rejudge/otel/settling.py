@@ -15,6 +15,7 @@ def settle(items: list[Item]) -> None:
     _settle_kinds(items)
     _absorb_events(items)
     _prefer_ours(items)
+    _drop_transports(items)
     _merge_nested_calls(items)
     _merge_same_answers(items)
     _find_agents(items)
@@ -114,6 +115,20 @@ def _same_call_above(item: Item) -> Item | None:
     if above is None or above.kind != item.kind or above.elided or above.span.scope == SCOPE:
         return None
     return above if item.kind == "llm" or above.reading.tool_name == item.reading.tool_name else None
+
+
+def _drop_transports(items: list[Item]) -> None:
+    """A tool call inside a call of the same tool that holds no payload is the way it took: an MCP client's request."""
+    for item in items:
+        if item.kind != "tool" or item.elided or item.reading.arguments is not MISSING:
+            continue
+        above = item.parent
+        while above is not None and above.kind not in AI_KINDS:
+            above = above.parent
+        if above is None or above.kind != "tool" or above.elided or item.reading.result is not MISSING:
+            continue
+        if above.reading.tool_name == item.reading.tool_name and above.reading.arguments is not MISSING:
+            item.elided, item.merged_into = True, above
 
 
 def _merge_nested_calls(items: list[Item]) -> None:

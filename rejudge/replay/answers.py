@@ -59,6 +59,9 @@ class Replaying(Protocol):
     def ask_model(self, request: ModelRequest) -> tuple[ModelRequest, ModelAnswer | None]:
         """The request as it is to be sent, and the answer to it; None: send it."""
 
+    def offered_tools(self) -> Sequence[Mapping[str, Any]]:
+        """Definitions of the tools that the baseline's models were offered, each once."""
+
     def take_override(self, part: str) -> bool:
         """Whether a part of the override is in force now; asking marks it as applied."""
 

@@ -18,7 +18,9 @@ the fork's override in it, which is the one to send.
 
 ``POST $REJUDGE_TAPE_URL/override`` ``{"part"}`` (``model``, ``model:OLD``, ``system_prompt``, ``prompt``,
 ``model_params``) for what the agent overrides by itself: ``{"applies": true, "value": …}`` where it is to use the
-value. ``GET $REJUDGE_TAPE_URL/plan`` is what ``REJUDGE_REPLAY_FILE`` holds.
+value. ``POST $REJUDGE_TAPE_URL/offered-tools`` ``{}`` gives ``{"tools": […]}``: the definitions that the recorded
+model calls offered, for an agent that would ask an MCP server for them. ``GET $REJUDGE_TAPE_URL/plan`` is what
+``REJUDGE_REPLAY_FILE`` holds.
 
 Spans go to ``$OTEL_EXPORTER_OTLP_ENDPOINT/v1/traces`` and ``/v1/logs`` as any exporter sends them: protobuf or JSON,
 plain or compressed.
@@ -279,6 +281,10 @@ def _refused(request: object) -> dict[str, Any]:
     return {"request": request_json(request)} if isinstance(request, ModelRequest) else {}
 
 
+def _list_offered(rerun: Rerun, asked: dict[str, Any]) -> dict[str, Any]:
+    return {"tools": rerun.offered_tools()}
+
+
 def _ask_override(rerun: Rerun, asked: dict[str, Any]) -> dict[str, Any]:
     part = str(asked["part"])
     if not rerun.take_override(part):
@@ -295,6 +301,7 @@ def _say_misfit(rerun: Rerun, asked: dict[str, Any]) -> dict[str, Any]:
 _QUESTIONS: Final[dict[str, Callable[[Rerun, dict[str, Any]], dict[str, Any]]]] = {
     "/tape/tool": _ask_tool,
     "/tape/model": _ask_model,
+    "/tape/offered-tools": _list_offered,
     "/tape/override": _ask_override,
     "/tape/misfit": _say_misfit,
 }

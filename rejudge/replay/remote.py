@@ -103,6 +103,10 @@ class RemoteReplay:
             error_type=error.get("type"),
         )
 
+    def offered_tools(self) -> list[Mapping[str, Any]]:
+        """See `rejudge.replay.rerun.Rerun.offered_tools`."""
+        return list(self._post("/offered-tools", {}).get("tools") or ())
+
     def take_override(self, part: str) -> bool:
         """See `rejudge.replay.rerun.Rerun.take_override`."""
         return bool(self._post("/override", {"part": part}).get("applies"))

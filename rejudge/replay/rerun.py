@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NoReturn
 
 from rejudge.errors import NoRecordedAnswer, ReplayEnded
-from rejudge.models.canonical import JsonValue
+from rejudge.models.canonical import JsonValue, canonical_bytes
 from rejudge.models.policy import HistoryPolicy, LlmPolicy, OnMiss, PassthroughPolicy, StaticPolicy
 from rejudge.models.replay import AnswerSource, CallMiss, ReplayPlan
 from rejudge.replay.answers import ModelAnswer, ToolAnswer
@@ -138,6 +139,15 @@ class Rerun:
         if isinstance(policy, HistoryPolicy):
             self._missed_model(request, found, policy.on_miss)
         return request, self._live_model(request.model)
+
+    def offered_tools(self) -> list[Mapping[str, Any]]:
+        """Definitions of the tools that the baseline's models were offered, each once: what an MCP server listed."""
+        found: dict[bytes, Mapping[str, Any]] = {}
+        for call in self._tape.calls():
+            for tool in call.request().tools or () if call.kind == "model" else ():
+                with suppress(ValueError):
+                    found.setdefault(canonical_bytes(tool), tool)
+        return list(found.values())
 
     def take_override(self, part: str) -> bool:
         """Whether a part of the override is in force now (before the fork point it is not); marks it as applied.

@@ -11,10 +11,11 @@ from rejudge.replay.adapters.table import (
     OPENAI_AGENTS,
     PYDANTIC_AI,
     Capabilities,
-    markdown_table,
+    details,
+    overview,
 )
 
 ADAPTERS: tuple[Capabilities, ...] = (OPENAI, ANTHROPIC, PYDANTIC_AI, OPENAI_AGENTS, LANGCHAIN)
 """Every adapter, whether its framework is installed or not."""
 
-__all__ = ["ADAPTERS", "Capabilities", "markdown_table"]
+__all__ = ["ADAPTERS", "Capabilities", "details", "overview"]

@@ -22,8 +22,10 @@ from agents import (
     ShellTool,
     Tool,
 )
+from agents.mcp import MCPServer
 
 from rejudge.errors import UsageError
+from rejudge.replay.adapters.openai_agents_mcp import record_server
 from rejudge.replay.adapters.openai_agents_model import RecordedModel, RecordedProvider
 from rejudge.replay.adapters.openai_agents_tools import record_tool
 from rejudge.replay.adapters.table import OPENAI_AGENTS as CAPABILITIES
@@ -34,6 +36,7 @@ _RUN_HERE: Final = (ApplyPatchTool, ComputerTool, CustomTool, LocalShellTool, Sh
 _MARK: Final = "_rejudge_replayable"
 
 AnyAgent = TypeVar("AnyAgent", bound=Agent[Any])
+Server = TypeVar("Server", bound=MCPServer)
 
 
 @overload
@@ -48,12 +51,17 @@ def replayable(target: Model) -> RecordedModel: ...
 def replayable(target: ModelProvider) -> RecordedProvider: ...
 
 
+@overload
+def replayable(target: Server) -> Server: ...
+
+
 def replayable(target: Any) -> Any:
     """The same agent, its models, tools, handoffs and MCP servers on record and answered from the tape in a replay.
 
     The agent is changed in place, and so are all that it hands off to and that it calls as tools: who compares
     agents finds the ones they know. A model or a provider that is given in a ``RunConfig`` takes the place of the
-    agent's own: wrap it as well, ``RunConfig(model=replayable(model))``.
+    agent's own: wrap it as well, ``RunConfig(model=replayable(model))``. So does an MCP server that is connected
+    before the agent is made: ``async with replayable(server)`` connects to nothing in a replay.
 
     Raises:
         UsageError: For an agent with tools that cannot be intercepted.
@@ -62,7 +70,10 @@ def replayable(target: Any) -> Any:
         return target if isinstance(target, RecordedModel) else RecordedModel(target)
     if isinstance(target, ModelProvider):
         return RecordedProvider(target)
-    _record_agent(target)
+    if isinstance(target, MCPServer):
+        record_server(target)
+    else:
+        _record_agent(target)
     return target
 
 
@@ -72,6 +83,8 @@ def _record_agent(agent: Agent[Any]) -> None:
     for tool in agent.tools:
         _refuse(agent, tool)
     setattr(agent, _MARK, True)
+    for server in agent.mcp_servers:
+        record_server(server)
     agent.model = agent.model if isinstance(agent.model, RecordedModel) else RecordedModel(agent.model)
     for tool in agent.tools:
         _record_agent_tool(tool)

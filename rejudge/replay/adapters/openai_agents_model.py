@@ -27,6 +27,7 @@ from rejudge.errors import UsageError
 from rejudge.models.canonical import JsonValue
 from rejudge.replay import request as genai
 from rejudge.replay.adapters.edits import changed_parameters
+from rejudge.replay.adapters.mcp_tools import marked
 from rejudge.replay.adapters.openai_agents_exporter import send_no_traces
 from rejudge.replay.adapters.responses import Responses, edited_prompt, item_messages
 from rejudge.replay.adapters.wire import Body, answer_body, answer_chunks, streamed_response
@@ -238,7 +239,9 @@ def _definition(tool: Tool | Handoff[Any, Any]) -> dict[str, JsonValue]:
         name, description, schema = tool.name, tool.description, tool.params_json_schema
     else:
         return {"type": tool.name}
-    return {"type": "function", "name": name, "description": description, "parameters": jsonable(schema)}
+    plain = {"type": "function", "name": name, "description": description, "parameters": jsonable(schema)}
+    origin = getattr(tool, "_mcp_tool_binding", None)
+    return marked(plain, str(origin[0]), str(origin[1])) if origin else plain
 
 
 def _edited_settings(settings: ModelSettings, changed: dict[str, JsonValue]) -> ModelSettings:

@@ -15,6 +15,7 @@ from pydantic_ai.models import Model
 from pydantic_ai.toolsets import AbstractToolset
 
 from rejudge.errors import UsageError
+from rejudge.replay.adapters.pydantic_ai_mcp import with_recorded_servers
 from rejudge.replay.adapters.pydantic_ai_model import RecordedModel
 from rejudge.replay.adapters.pydantic_ai_tools import RecordedToolset
 from rejudge.replay.adapters.table import PYDANTIC_AI as CAPABILITIES
@@ -65,4 +66,4 @@ class Replayable(AbstractCapability[Any]):
 
     def get_wrapper_toolset(self, toolset: AbstractToolset[Any]) -> AbstractToolset[Any]:
         """The agent's tools, MCP servers' too, on record."""
-        return RecordedToolset(toolset, sub_agents=self.sub_agents)
+        return RecordedToolset(with_recorded_servers(toolset), sub_agents=self.sub_agents)

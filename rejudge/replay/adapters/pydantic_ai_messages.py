@@ -33,6 +33,7 @@ from pydantic_ai.usage import RequestUsage
 from rejudge.models.canonical import JsonValue
 from rejudge.replay import request as genai
 from rejudge.replay.adapters.edits import changed_parameters, changed_system, changed_texts
+from rejudge.replay.adapters.pydantic_ai_mcp import definition_of
 from rejudge.replay.answers import ModelAnswer
 from rejudge.replay.failures import plain_message, recorded_failure
 from rejudge.replay.values import jsonable
@@ -60,15 +61,7 @@ def request_of(model: Model, asked: Asked) -> genai.ModelRequest:
         model=model.model_name,
         messages=tuple(jsonable(_schema.messages_to_otel_messages(asked.messages))),
         system_instructions=tuple({"type": "text", "content": part.content} for part in _instructions(asked)),
-        tools=tuple(
-            {
-                "type": "function",
-                "name": tool.name,
-                "description": tool.description,
-                "parameters": tool.parameters_json_schema,
-            }
-            for tool in tools
-        ),
+        tools=tuple(definition_of(tool) for tool in tools),
         parameters={name: jsonable(value) for name, value in settings.items() if name not in _NOT_RECORDED},
         provider=model.system,
     )

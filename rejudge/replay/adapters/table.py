@@ -67,7 +67,8 @@ PYDANTIC_AI: Final = Capabilities(
     tools="yes: functions, `ModelRetry`, approvals and deferred calls, media in results",
     parallel="yes",
     sub_agents="yes: an agent with the capability inside a tool; `sub_agents=[…]` has the tool run in a replay",
-    mcp="yes: the calls; the server is still asked for its list of tools",
+    mcp="yes: calls, and the list of tools; the server is connected to only for a call that goes live, or where its "
+    "instructions are part of the prompt",
     imported_sessions="yes: responses are made of the recorded messages",
     refused="agents with batched requests or durable execution; realtime sessions, embeddings and image generation "
     "have no seam, and are not the agent's own requests",
@@ -82,7 +83,7 @@ OPENAI_AGENTS: Final = Capabilities(
     tools="yes: function tools; hosted ones are part of the model's answer",
     parallel="yes",
     sub_agents="yes: handoffs, and agents as tools, whose calls are answered one by one",
-    mcp="yes: the calls; the server is still asked for its list of tools",
+    mcp="yes: calls, and the list of tools; `async with replayable(server)` connects to nothing in a replay",
     imported_sessions="yes: responses are made of the recorded messages",
     refused="agents with computer, shell, patch or custom tools, or with a function that approves calls; "
     "realtime and voice agents have no seam. A model in a `RunConfig` goes past the agent's: wrap it too",
@@ -104,19 +105,31 @@ LANGCHAIN: Final = Capabilities(
 )
 
 
-def markdown_table(adapters: Iterable[Capabilities]) -> str:
-    """One row for each thing that can be intercepted, one column for each adapter.
+_SHORT: Final = ("models", "streaming", "tools", "parallel", "sub_agents", "mcp", "imported_sessions")
+
+
+def overview(adapters: Iterable[Capabilities]) -> str:
+    """A Markdown table: one row an adapter, ``yes`` or ``no`` to each kind of call.
 
     Example:
-        >>> print(markdown_table([OPENAI]).splitlines()[0])
-        | | `openai` |
+        >>> print(overview([OPENAI]).splitlines()[-1])
+        | `openai` | yes | yes | no | yes | yes | no | yes |
     """
-    columns = list(adapters)
-    rows = [
-        [field.name.replace("_", " "), *(getattr(column, field.name) for column in columns)]
-        for field in fields(Capabilities)
-        if field.name != "adapter"
-    ]
-    head = ["", *(f"`{column.adapter}`" for column in columns)]
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines).replace("|  |", "| |")
+    head = ["", *(_words(name) for name in _SHORT)]
+    rows = [[f"`{one.adapter}`", *(getattr(one, name).partition(":")[0] for name in _SHORT)] for one in adapters]
+    return "\n".join("| " + " | ".join(line) + " |" for line in [head, ["---"] * len(head), *rows])
+
+
+def details(adapter: Capabilities) -> str:
+    """A Markdown list: what an adapter intercepts, and how.
+
+    Example:
+        >>> print(details(OPENAI).splitlines()[0])
+        - **seam**: the HTTP transport of `OpenAI` and `AsyncOpenAI`, Azure's too
+    """
+    names = [field.name for field in fields(Capabilities) if field.name != "adapter"]
+    return "\n".join(f"- **{_words(name)}**: {getattr(adapter, name)}" for name in names)
+
+
+def _words(name: str) -> str:
+    return {"mcp": "MCP", "sub_agents": "sub-agents"}.get(name, name.replace("_", " "))
