@@ -56,9 +56,13 @@ class ExperimentReport:
 
     @property
     def exit_code(self) -> int:
-        """The gate's, which counts what is missing; without one 0 where all of it came about, else 8."""
+        """0, or 8 where something did not come about; with a gate its own, which judges what is missing by its rules.
+
+        What could not even be run is no member's doing: a gate that passed without it has not judged all.
+        """
         if self.gate is not None:
-            return self.gate.exit_code
+            unrun = self.lost or (self.scorings is not None and self.scorings.lost)
+            return self.gate.exit_code or (8 if unrun else 0)
         scored = self.scorings is None or self.scorings.exit_code == 0
         return 0 if scored and not (self.lost or self.refused or self.failed) else 8
 
@@ -158,15 +162,15 @@ def conclude(at: ExperimentWork, replayed: Replayed, scorings: BatchReport | Non
         gate=gate,
     )
     told = publish_comparison(comparison, report_context(at.database, at.run, comparison), gate)
-    name = _STATES[gate.outcome] if gate is not None else "Compared" if report.exit_code == 0 else "DoneInPart"
-    made = Completed if report.exit_code == 0 else Failed
-    return made(name=name, message=told, data=report)
+    if report.exit_code == 0:
+        return Completed(name="Compared" if gate is None else "GatePassed", message=told, data=report)
+    name = "DoneInPart" if gate is None or gate.outcome == "passed" else _NOT_PASSED[gate.outcome]
+    return Failed(name=name, message=told, data=report)
 
 
-_STATES: Final[dict[GateOutcome, str]] = {
-    "passed": "GatePassed",
+_NOT_PASSED: Final[dict[GateOutcome, str]] = {
     "failed": "GateFailed",
     "inconclusive": "GateInconclusive",
     "error": "GateNotJudged",
 }
-"""What the run's final state is called."""
+"""What the final state of a run is called whose gate did not pass."""
