@@ -8,7 +8,7 @@ the call and say what it returned.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import partial
 from types import TracebackType
@@ -36,6 +36,9 @@ from rejudge.replay.values import Misfit, jsonable, result_schema, typed_result
 
 _call_id: ContextVar[str | None] = ContextVar("rejudge_tool_call_id", default=None)
 
+_enclosing: ContextVar[_Call | None] = ContextVar("rejudge_enclosing_call", default=None)
+"""The call that is being made: a wrapper below it that sees the same one has nothing to add."""
+
 
 @contextmanager
 def tool_call_id(call_id: str | None) -> Iterator[None]:
@@ -57,10 +60,11 @@ class _Call:
 
     span: Span
 
-    def __init__(self, *, current: bool) -> None:
+    def __init__(self, *, current: bool, repeated: bool) -> None:
         self._current = current
         self._token: Any = None
-        self._replay: Replaying | None = current_replay()
+        self._repeated = repeated
+        self._replay: Replaying | None = None if repeated else current_replay()
         if self._replay is not None:
             self._replay.refuse_when_over()
 
@@ -71,11 +75,16 @@ class _Call:
 
     def attach(self) -> Any:
         """Make the span current; give back what `detach` wants."""
-        return otel_context.attach(trace.set_span_in_context(self.span))
+        if self._repeated:
+            return None
+        return otel_context.attach(trace.set_span_in_context(self.span)), _enclosing.set(self)
 
     def detach(self, token: Any) -> None:
         """Make current again what was."""
-        otel_context.detach(token)
+        if token is not None:
+            otel_context.detach(token[0])
+            with suppress(ValueError):  # entered and left in different contexts: each forgets by itself
+                _enclosing.reset(token[1])
 
     def fail(self, error: BaseException) -> None:
         """Say that the call failed; the span stays open."""
@@ -126,13 +135,20 @@ class ToolCall(_Call):
         function: Callable[..., Any] | None = None,
         current: bool = True,
     ) -> None:
-        super().__init__(current=current)
-        self.name, self.arguments = name, arguments
+        around = _enclosing.get()
+        same = isinstance(around, ToolCall) and (around.name, around.arguments) == (name, arguments)
+        super().__init__(current=current, repeated=same)
+        self.name: str = name
+        self.arguments: Mapping[str, JsonValue] = arguments
         self._spellings = spellings
         self._call_id = call_id if call_id is not None else _call_id.get()
         self._function = function
-        self.span = start_tool_span(
-            name, arguments, call_id=self._call_id, description=description, context=parent_context()
+        self.span = (
+            trace.INVALID_SPAN
+            if same
+            else start_tool_span(
+                name, arguments, call_id=self._call_id, description=description, context=parent_context()
+            )
         )
 
     def ask(self) -> ToolAnswer | None:
@@ -182,7 +198,7 @@ class ModelCall(_Call):
     """
 
     def __init__(self, request: ModelRequest, *, current: bool = True) -> None:
-        super().__init__(current=current)
+        super().__init__(current=current, repeated=isinstance(_enclosing.get(), ModelCall))
         self._answer: ModelAnswer | None = None
         self._refused: BaseException | None = None
         self.request = request
@@ -194,7 +210,7 @@ class ModelCall(_Call):
                 self._refused = refused
                 if isinstance(refused.request, ModelRequest):
                     self.request = refused.request
-        self.span = start_model_span(self.request, context=parent_context())
+        self.span = trace.INVALID_SPAN if self._repeated else start_model_span(self.request, context=parent_context())
 
     def ask(self) -> ModelAnswer | None:
         """The answer to this request; None: send `request`.

@@ -255,7 +255,7 @@ def _ask_tool(rerun: Rerun, asked: dict[str, Any]) -> dict[str, Any]:
     answer = rerun.ask_tool(
         str(asked["name"]),
         dict(asked.get("arguments") or {}),
-        spellings=[dict(spelling) for spelling in asked.get("spellings") or ()],
+        spellings=list(asked.get("spellings") or ()),
         call_id=asked.get("call_id"),
         schema=(lambda: schema) if isinstance(schema, dict) else None,
     )
