@@ -11,6 +11,7 @@ import ctypes
 import os
 import resource
 import selectors
+import shutil
 import signal
 import socket
 import sys
@@ -82,8 +83,10 @@ def watch(channel: socket.socket, become_agent: Callable[[dict[str, Any]], None]
     os.close(writing)
     os.set_blocking(reading, False)
     report = _Watch(pid, reading, woken, channel, request, started).until_the_end()
-    with suppress(OSError):
+    try:
         send(channel, report)
+    except OSError:  # whoever asked is gone, and would have removed what it recorded
+        shutil.rmtree(request["folder"], ignore_errors=True)
 
 
 def _enter_agent(

@@ -49,11 +49,15 @@ def test_when_whoever_asked_is_ended_so_is_the_agent_and_all_it_started(
     tmp_path: Path, number: signal.Signals
 ) -> None:
     agent(tmp_path, SLEEPS, timeout=300)
-    with subprocess.Popen([sys.executable, "-c", PARENT, str(tmp_path)]) as parent:
-        assert until((tmp_path / "running").exists)
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    environment = {**os.environ, "TMPDIR": str(scratch)}
+    with subprocess.Popen([sys.executable, "-c", PARENT, str(tmp_path)], env=environment) as parent:
+        assert until((tmp_path / "running").exists) and list(scratch.iterdir())
         parent.send_signal(number)
         parent.wait()
     assert until(lambda: not running_in(tmp_path), seconds=8)
+    assert until(lambda: not list(scratch.iterdir()))
 
 
 def test_a_template_that_was_ended_is_started_again(tmp_path: Path) -> None:
