@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import math
+import os
 import ssl
 import time
 from collections.abc import Collection, Mapping, Sequence
@@ -12,11 +14,12 @@ from dataclasses import dataclass
 from decimal import Decimal
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
 from rejudge.errors import EvaluationError
-from rejudge.evaluators.endpoint import Endpoint
+from rejudge.evaluators.endpoint import SHARED_FOLDER, Endpoint
 from rejudge.evaluators.money import as_amount
 from rejudge.evaluators.pace import Pace
 from rejudge.evaluators.prices import Tokens, listed_price
@@ -31,6 +34,14 @@ Message = Mapping[str, str]
 
 _LARGEST_ANSWER: Final = 8 * 1024 * 1024
 _LONGEST_WAIT: Final = 3600.0
+_PATIENCE: Final = 60.0
+"""Seconds that a call waits for its turn at most."""
+_ALL_TOLD: Final = 290.0
+"""Seconds for waiting and the call: a slow evaluator's limit is 300."""
+_SHORT_WAIT: Final = 5.0
+"""Seconds after which an endpoint may want to be asked again for the call to wait for it here."""
+_TURNS: Final = 5
+"""Times that one call of a batch is sent where the endpoint says that there are too many."""
 _LATER: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 507, 520, 522, 524, 529})
 _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient] = WeakKeyDictionary()
 _paces: dict[tuple[str, str], Pace] = {}
@@ -71,7 +82,7 @@ async def ask(
         endpoint: Where, and which model.
         messages: ``role`` and ``content`` each.
         schema: JSON Schema that the answer is to keep; the caller checks that it does.
-        timeout: Seconds that the call may take, and that it may wait for its turn before.
+        timeout: Seconds that the call may take, beside the minute at most that it waits for its turn.
         temperature: None leaves it to the endpoint.
         max_tokens: Tokens of the answer at most.
 
@@ -120,15 +131,34 @@ def _without(body: Mapping[str, Any], refused: Collection[str]) -> dict[str, Any
 
 
 async def _post(endpoint: Endpoint, body: Mapping[str, Any], timeout: float) -> Mapping[str, Any]:
+
+    pace, together = _pace_of(endpoint)
+    deadline = time.monotonic() + min(max(timeout, _PATIENCE), max(_ALL_TOLD - timeout, _SHORT_WAIT))
+    turns = _TURNS if together else 1
+    while True:
+        turns -= 1
+        await _slot(pace, deadline=deadline)
+        sent = pace.clock()
+        response = await _sent(endpoint, body, timeout)
+        if response.status_code == 200:
+            pace.went_well()
+            return _read(response)
+        refusal = _refusal(endpoint, response, body)
+        if response.status_code == 429 or refusal.retry_after is not None:
+            pace.refused(refusal.retry_after, sent=sent)
+        # In a batch, too many calls at once is no failure of this one: it takes another turn.
+        again = response.status_code == 429 and refusal.retryable and (refusal.retry_after or 0) <= _SHORT_WAIT
+        if not again or not turns or time.monotonic() + (refusal.retry_after or 0) > deadline:
+            raise refusal
+
+
+async def _sent(endpoint: Endpoint, body: Mapping[str, Any], timeout: float) -> httpx.Response:
     import httpx
 
-    pace = _paces.setdefault((endpoint.base_url, endpoint.model), Pace())
-    await _slot(pace, at_most=timeout)
-    sent = pace.clock()
     headers = {"authorization": f"Bearer {endpoint.api_key}"} if endpoint.api_key else {}
     try:
         async with asyncio.timeout(timeout):
-            response = await _client().post(
+            return await _client().post(
                 f"{endpoint.base_url}/chat/completions", json=body, headers=headers, timeout=timeout
             )
     except (TimeoutError, httpx.TimeoutException) as error:
@@ -137,12 +167,9 @@ async def _post(endpoint: Endpoint, body: Mapping[str, Any], timeout: float) -> 
         raise EvaluationError(f"the connection failed: {type(error).__name__} {_safe(error, endpoint)}") from error
     except (httpx.InvalidURL, httpx.UnsupportedProtocol, UnicodeError) as error:
         raise EvaluationError(f"the request cannot be sent: {_safe(error, endpoint)}", retryable=False) from error
-    if response.status_code != 200:
-        refusal = _refusal(endpoint, response, body)
-        if response.status_code == 429 or refusal.retry_after is not None:
-            pace.refused(refusal.retry_after, sent=sent)
-        raise refusal
-    pace.went_well()
+
+
+def _read(response: httpx.Response) -> Mapping[str, Any]:
     if len(response.content) > _LARGEST_ANSWER:
         raise EvaluationError(f"the answer is {len(response.content)} bytes long, which no answer is")
     try:
@@ -154,13 +181,26 @@ async def _post(endpoint: Endpoint, body: Mapping[str, Any], timeout: float) -> 
     return reply
 
 
-async def _slot(pace: Pace, *, at_most: float) -> None:
+def _pace_of(endpoint: Endpoint) -> tuple[Pace, bool]:
+    """The pace of an endpoint, and whether other processes of a batch keep it too."""
+    key = (endpoint.base_url, endpoint.model)
+    folder = os.environ.get(SHARED_FOLDER)
+    if key not in _paces:
+        digest = hashlib.sha256("\0".join(key).encode()).hexdigest()[:24]
+        try:
+            _paces[key] = Pace(file=Path(folder) / f"{digest}.pace" if folder else None)
+        except OSError:  # the folder is gone, or the disk full
+            _paces[key] = Pace()
+    return _paces[key], bool(folder)
+
+
+async def _slot(pace: Pace, *, deadline: float) -> None:
     """Waits for a turn, and again where the endpoint refused others in the meantime."""
-    deadline = time.monotonic() + at_most
     while True:
-        delay = pace.wait(at_most=deadline - time.monotonic())
+        left = deadline - time.monotonic()
+        delay = pace.wait(at_most=left)
         if delay is None:
-            wait = pace.barred() or at_most
+            wait = pace.barred() or max(left, 1.0)
             raise EvaluationError(
                 f"the endpoint wants no calls for {wait:.1f} s, so it is not called", retry_after=wait
             )
@@ -195,6 +235,8 @@ def _refusal(endpoint: Endpoint, response: httpx.Response, body: Mapping[str, An
         for option, words in _OPTIONS.items():
             if option in body and any(word in detail for word in words):
                 return _OptionRefused(option, detail)
+    if code == 429 and "insufficient_quota" in response.text[:2000]:
+        return EvaluationError(f"the account has no quota left (429): {detail}", retryable=False)
     if code in _LATER or code >= 500:
         wait = retry_after(response.headers)
         asked = "" if wait is None else f", to be asked again in {wait:g} s"

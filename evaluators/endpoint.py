@@ -13,6 +13,9 @@ from rejudge.errors import EvaluationError
 PROVIDER: Final = "judge"
 """Name of the connection: its fields arrive as ``REJUDGE_JUDGE_BASE_URL``, ``…_API_KEY`` and ``…_MODEL``."""
 
+SHARED_FOLDER: Final = "REJUDGE_SHARED_FOLDER"
+"""Names a folder that the evaluators' processes of one batch share while it runs; unset outside of batches."""
+
 CONNECTION_SCHEMA: Final[dict[str, Any]] = {
     "type": "object",
     "properties": {

@@ -77,7 +77,8 @@ async def evaluate(
 
     Args:
         session: The session.
-        questions: What a question file holds: ``{"about": …, "questions": {name: {"type": …}}}``.
+        questions: What a question file holds, ``{"about": …, "questions": {name: {"type": …}}}``, or the questions
+            alone.
         questions_file: Path of a TOML file that holds it instead.
         view: ``outcome``: request, tool calls, answer; ``full``: system prompt and model messages too.
         include: The fields of the view that are sent; all where it is not set.

@@ -88,13 +88,14 @@ class QuestionFile(BaseModel):
 
 
 def parse_questions(content: Mapping[str, Any]) -> QuestionFile:
-    """The questions in what a file holds.
+    """The questions in what a file holds, or in the questions alone.
 
     Raises:
         ValueError: With every place that is wrong.
     """
+    alone = content and all(isinstance(one, Mapping) and "type" in one for one in content.values())
     try:
-        return QuestionFile.model_validate(dict(content))
+        return QuestionFile.model_validate({"questions": dict(content)} if alone else dict(content))
     except ValidationError as error:
         problems = [
             f"{'.'.join(str(part) for part in problem['loc']) or 'questions'}: {problem['msg']}"

@@ -12,7 +12,11 @@ _SHORTEST_SECRET: Final = 6
 
 
 def child_environment(
-    own: Mapping[str, str], connection: Mapping[str, str], *, withheld: Iterable[str] = ()
+    own: Mapping[str, str],
+    connection: Mapping[str, str],
+    *,
+    withheld: Iterable[str] = (),
+    shared: str | None = None,
 ) -> dict[str, str]:
     """The variables of an evaluator's process.
 
@@ -23,12 +27,14 @@ def child_environment(
         own: Our environment.
         connection: What this evaluator's connection gives it.
         withheld: Names that other evaluators' connections hold.
+        shared: A folder that the processes of one pool share.
     """
     names = _WITHHELD | set(withheld)
     passed = {
         name: value for name, value in own.items() if name not in names and not name.startswith(_WITHHELD_PREFIXES)
     }
-    return {**passed, **connection, "PYTHONUNBUFFERED": "1", "DO_NOT_TRACK": "1"}
+    together = {} if shared is None else {"REJUDGE_SHARED_FOLDER": shared}
+    return {**passed, **connection, **together, "PYTHONUNBUFFERED": "1", "DO_NOT_TRACK": "1"}
 
 
 def secrets_in(connection: Mapping[str, str]) -> tuple[str, ...]:

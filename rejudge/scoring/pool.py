@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -59,6 +61,7 @@ class WorkerPool:
         self._busy: list[Worker] = []
         self._lock = threading.Lock()
         self._closed = False
+        self._shared: str | None = None
         self._drift: dict[str, list[str]] = {}
 
     def __enter__(self) -> Self:
@@ -72,8 +75,11 @@ class WorkerPool:
         with self._lock:
             self._closed = True
             idle, self._idle = self._idle, []
+            shared, self._shared = self._shared, None
         for _, worker in idle:
             worker.close()
+        if shared is not None:
+            shutil.rmtree(shared, ignore_errors=True)
 
     def kill(self) -> None:
         """Ends every process at once, the ones at work too; what they had in flight ends with them.
@@ -165,7 +171,9 @@ class WorkerPool:
 
     def _made(self, place: _Place) -> Worker:
         connection = dict(place.connection)
-        environment = child_environment(self._environment, connection, withheld=self._withheld)
+        environment = child_environment(
+            self._environment, connection, withheld=self._withheld, shared=self._shared_folder()
+        )
         if place.dependencies is None:
             return Worker(environment, connection=connection, concurrency=place.concurrency)
         home = environment_for(
@@ -178,6 +186,12 @@ class WorkerPool:
             root=home.root,
             concurrency=place.concurrency,
         )
+
+    def _shared_folder(self) -> str:
+        """A folder that all of the processes may use while this pool is open."""
+        with self._lock:
+            self._shared = self._shared or tempfile.mkdtemp(prefix="rejudge-")
+            return self._shared
 
     def _put_back(self, place: _Place, worker: Worker) -> None:
         with self._lock:

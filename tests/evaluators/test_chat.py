@@ -6,6 +6,7 @@ import asyncio
 import time
 from decimal import Decimal
 from email.utils import formatdate
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -131,3 +132,25 @@ def test_a_connection_that_is_not_there_is_said_before_anything_is_sent() -> Non
 
     assert not raised.value.retryable
     assert "key" not in repr(Endpoint("http://x", "m", "key"))
+
+
+def test_an_account_without_quota_is_not_asked_again() -> None:
+    empty = Reply(status=429, raw=b'{"error": {"message": "You exceeded your quota", "code": "insufficient_quota"}}')
+    with ModelServer([empty]) as server, pytest.raises(EvaluationError, match="no quota left") as raised:
+        asked(server)
+
+    assert not raised.value.retryable
+
+
+def test_in_a_batch_a_call_that_was_one_too_many_takes_another_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REJUDGE_SHARED_FOLDER", str(tmp_path))
+    with ModelServer([status(429, retry_after=0.2), says("yes")]) as server:
+        assert asked(server).text == "yes"
+    first, second = server.requests
+    assert second.at - first.at >= 0.2
+
+    with ModelServer([status(429, retry_after=30)]) as server, pytest.raises(EvaluationError) as raised:
+        asked(server)
+    assert (raised.value.retry_after, len(server.requests)) == (30, 1)

@@ -20,7 +20,6 @@ from rejudge.errors import EvaluationError, MissingInput
 from rejudge.evaluators.chat import close
 from rejudge.evaluators.judge.evaluator import evaluate, pin_params
 from rejudge.evaluators.judge.fencing import fence, neutral
-from rejudge.evaluators.pace import Pace
 from rejudge.models import EvaluationResult, SessionView
 from tests.evaluators.build import llm, run, session, tool
 from tests.model_server import ModelServer, Reply, Request, cut_off, dropped, malformed, says, says_json, status
@@ -311,6 +310,14 @@ def test_what_cannot_be_asked_is_refused_before_any_call(params: dict[str, Any],
     assert server.requests == []
 
 
+def test_questions_may_stand_alone(judge: Any) -> None:
+    alone = {"resolved": QUESTIONS["questions"]["resolved"]}
+    with ModelServer([says_json({"resolved": {"reason": "r", "probability_yes": 0.9}})]) as server:
+        rows = judge(server, session(inputs="Hi", outputs="Done"), questions=alone)
+
+    assert rows["resolved"].score is True
+
+
 def test_questions_come_from_a_file_and_are_pinned(tmp_path: Path, judge: Any) -> None:
     path = tmp_path / "quality.toml"
     path.write_text(
@@ -341,22 +348,6 @@ def test_a_session_without_anything_to_judge_costs_nothing(judge: Any) -> None:
         judge(server, session())
 
     assert server.requests == []
-
-
-def test_a_pace_keeps_the_wait_it_was_told_and_a_distance_after_it() -> None:
-    now = [100.0]
-    pace = Pace(clock=lambda: now[0])
-
-    assert pace.wait(at_most=5) == 0
-    for _ in range(12):  # under way together, refused together
-        pace.refused(2, sent=100)
-    waits = [pace.wait(at_most=5) for _ in range(3)]
-    assert (waits, pace.barred()) == ([2, pytest.approx(2.02), pytest.approx(2.04)], 2)
-    assert pace.wait(at_most=1) is None
-    now[0] += 60
-    for _ in range(200):
-        pace.went_well()
-    assert [pace.wait(at_most=5), pace.wait(at_most=5)] == [0, 0]
 
 
 SESSIONS = 200
