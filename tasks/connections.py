@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import orjson
-from jsonschema import Draft202012Validator
 
 from rejudge import settings
 from rejudge.errors import UsageError
@@ -105,6 +104,8 @@ def _check(
             f"evaluator {spec.reference} needs a connection: {', '.join(missing)} is not set",
             mend="set it, or name a connection with --connection",
         )
+    from jsonschema import Draft202012Validator  # only where there is a schema: it is dear to import
+
     problem = next(iter(Draft202012Validator(dict(schema)).iter_errors(dict(values))), None)
     if problem is not None:
         # The message of a validator repeats the value, which may be the secret.

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any, Final
 
+from pydantic_core import to_jsonable_python
+
 from rejudge import server, settings
 from rejudge.errors import RejudgeError
 from rejudge.models.requests import Request
@@ -134,6 +136,8 @@ def _call(home: str, request: Request, *, by: Surroundings, place: Place) -> Flo
     module, _, attribute = home.partition(":")
     flow = getattr(importlib.import_module(module), attribute)
     with surrounded(by), written_down(settings.current(), flow) as known:
+        # Prefect's own way imports FastAPI, a tenth of a second, and comes to the same.
+        known.serialize_parameters = to_jsonable_python
         state = known(request, return_state=True)
     result = result_of(state)
     if isinstance(result, RejudgeError):

@@ -16,9 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from packaging.requirements import InvalidRequirement, Requirement
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
-
 import rejudge
 from rejudge.errors import UsageError
 
@@ -74,6 +71,9 @@ def declared_in(source: str, file: str) -> Declared | None:
 
 
 def _check(dependencies: Any, python: Any, where: str) -> None:
+    from packaging.requirements import InvalidRequirement, Requirement
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
     try:
         for requirement in dependencies:
             Requirement(requirement)
@@ -160,6 +160,8 @@ def _locked(folder: Path, digest: str) -> Iterator[None]:
 
 def _python(requires: str | None) -> str:
     """What uv is to look for: our own interpreter where the script takes it."""
+    from packaging.specifiers import SpecifierSet
+
     version = ".".join(map(str, sys.version_info[:3]))
     if requires is None or SpecifierSet(requires).contains(version, prereleases=True):
         return sys.executable
@@ -167,6 +169,8 @@ def _python(requires: str | None) -> str:
 
 
 def _name(requirement: str) -> str:
+    from packaging.requirements import Requirement
+
     return Requirement(requirement).name.lower().replace("_", "-")
 
 
