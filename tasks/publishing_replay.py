@@ -11,8 +11,10 @@ from rejudge.api.experimenting import change_line
 from rejudge.api.sessions import Sessions
 from rejudge.models.replay import CallMiss
 from rejudge.models.safe_text import markdown, one_line
+from rejudge.models.session_diff import SessionDiff
 from rejudge.report.diff_markdown import markdown_diff
 from rejudge.report.diff_words import difference_text, json_text
+from rejudge.report.replay_words import fidelity_line, models_line, tools_line
 from rejudge.store.engine import Database
 from rejudge.store.replays import Replay
 
@@ -42,34 +44,45 @@ def sentence(replay: Replay) -> str:
 
 def replay_page(database: Database, replay: Replay) -> str:
     """The page in Markdown; everything recorded is escaped."""
-    parts = [
-        f"## Replay {replay.number}: {replay.status.replace('_', ' ')}",
-        markdown(sentence(replay), limit=_LONGEST),
-        "\n".join(_facts(replay)),
-        "\n".join(_miss((replay.result or {}).get("miss"))),
-    ]
+    diff = None
     if replay.result_session_id is not None:
         diff = Sessions(database).diff(replay.baseline_session_id, replay.result_session_id)
+    parts = [
+        f"## Replay {replay.number}: {replay.status.replace('_', ' ')}",
+        markdown(replay.error, limit=_LONGEST) if replay.error else "",
+        "\n".join(_facts(replay, diff)),
+        "\n".join(_miss((replay.result or {}).get("miss"))),
+    ]
+    if diff is not None:
         command = f"rejudge session diff {diff.baseline.number} {diff.replay.number}"
         parts += [markdown_diff(diff), f"The whole of it: `{command} --html diff.html`"]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _facts(replay: Replay) -> Iterator[str]:
+def _facts(replay: Replay, diff: SessionDiff | None) -> Iterator[str]:
     result = replay.result or {}
-    yield f"- change: {markdown(change_line(replay.plan), limit=_LONGEST)}"
-    yield f"- agent: {markdown(f'{replay.agent}@{replay.agent_version}')}"
-    if result.get("applied"):
-        yield f"- applied: {markdown(', '.join(result['applied']), limit=_LONGEST)}"
-    for name, value in (result.get("fidelity") or {}).items():
-        if value is not None and (value or isinstance(value, bool)):
-            yield f"- {name.replace('_', ' ')}: {_shown(value)}"
+    fidelity = result.get("fidelity") or {}
+    facts = (
+        ("change", change_line({**replay.plan, "fork_point": _fork_point(replay, diff)})),
+        ("agent", f"{replay.agent}@{replay.agent_version}"),
+        ("applied", ", ".join(result.get("applied") or ())),
+        ("tools", tools_line(fidelity)),
+        ("models", models_line(fidelity)),
+        ("misses", fidelity.get("misses")),
+        ("fidelity", fidelity_line(fidelity)),
+    )
+    for name, value in facts:
+        if value:
+            yield f"- {name}: {markdown(str(value), limit=_LONGEST)}"
 
 
-def _shown(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return f"{value:.0%}" if isinstance(value, float) else markdown(str(value))
+def _fork_point(replay: Replay, diff: SessionDiff | None) -> str | None:
+    """The fork point as a person looks it up, where the baseline is at hand."""
+    node_id: str | None = replay.plan.get("fork_point")
+    for step in diff.steps if diff is not None else ():
+        if node_id is not None and step.baseline is not None and step.baseline.node_id == node_id:
+            return f"node {step.baseline.index} ({step.baseline.name})"
+    return node_id
 
 
 def _miss(written: Mapping[str, Any] | None) -> Iterator[str]:

@@ -37,6 +37,8 @@ def document_of(one: Any) -> dict[str, Any]:
 
 def show_replay(output: Output, store: Any, found: Any) -> None:
     """Its lineage, how it ended, how its calls were answered, where it left its baseline, and which call missed."""
+    from rejudge.report.replay_words import fidelity_line, models_line, tools_line
+
     result = found.result or {}
     fidelity = result.get("fidelity") or {}
     lines = (
@@ -50,10 +52,10 @@ def show_replay(output: Output, store: Any, found: Any) -> None:
         ("status", found.status.replace("_", " ")),
         ("why", found.error),
         ("applied", result.get("applied") or None),
-        ("tools", _answers(fidelity, ("history", "static", "llm", "live"))),
-        ("models", _answers(fidelity, ("model_history", "model_live"))),
+        ("tools", tools_line(fidelity)),
+        ("models", models_line(fidelity)),
         ("misses", fidelity.get("misses") or None),
-        ("fidelity", _fidelity(fidelity)),
+        ("fidelity", fidelity_line(fidelity)),
         ("divergence", (result.get("divergence") or {}).get("message") or (_none(found))),
         ("seconds", round(result["duration_seconds"], 3) if result.get("duration_seconds") else None),
         ("exit code", result.get("exit_code") or None),
@@ -107,24 +109,6 @@ def _policies(written: Mapping[str, Any]) -> str | None:
 def _policy(policy: Any) -> Any:
     options = policy.model_dump(mode="json", exclude_defaults=True)
     return {"kind": policy.kind, **options} if options else policy.kind
-
-
-def _answers(fidelity: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
-    counts = [(name.removeprefix("model_"), fidelity.get(name)) for name in names]
-    return ", ".join(f"{count} {_SOURCES[name]}" for name, count in counts if count) or None
-
-
-_SOURCES = {"history": "from the tape", "static": "written", "llm": "made up by a model", "live": "live"}
-
-
-def _fidelity(fidelity: Mapping[str, Any]) -> str | None:
-    if not fidelity:
-        return None
-    ratio = fidelity.get("ratio")
-    told = [] if ratio is None else [f"{ratio:.0%} of the calls from the tape"]
-    for name, what in (("tools", "tools"), ("requests", "model requests"), ("output", "output")):
-        told.append(f"{'the same' if fidelity.get(f'{name}_equal') else 'other'} {what}")
-    return ", ".join(told)
 
 
 def _none(found: Any) -> str | None:

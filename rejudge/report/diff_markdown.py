@@ -59,8 +59,8 @@ def _cells(row: words.Row) -> Iterator[tuple[str, str]]:
     elif step.state == "result":
         was, now = words.excerpts(words.result_text(step.baseline), words.result_text(step.replay), limit=_CELL)
         yield f"→ {escaped(was)}", f"→ {escaped(now)}"
+    elif step.state == "same":
+        yield escaped(words.arguments_text(step.replay), limit=_CELL), ""
     else:
-        sides = [
-            escaped(words.arguments_text(one), limit=_CELL) if one else "" for one in (step.baseline, step.replay)
-        ]
-        yield sides[0], sides[1]
+        was, now = (escaped(words.arguments_text(one), limit=_CELL) for one in (step.baseline, step.replay))
+        yield was, now
