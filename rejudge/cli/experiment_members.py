@@ -42,9 +42,8 @@ def say_what_is_missing(output: Output, store: Store, report: ExperimentReport) 
     if len(lines) > _SHOWN:
         output.note(f"and {len(lines) - _SHOWN:,} more; --json lists them")
     if report.failed:
-        output.note(
-            f"{len(report.failed):,} of {len(report.replays):,} replays did not complete: rejudge replay show NO."
-        )
+        count = f"{len(report.failed):,} of {len(report.replays):,} replays did not complete"
+        output.note(f"{count}: rejudge replay list --run {report.run.reference}")
     if report.scorings is not None and report.scorings.not_scored:
         output.note(report.scorings.sentence)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,14 +19,7 @@ if TYPE_CHECKING:
     from rejudge.cli.changing import Change
     from rejudge.models.requests import EvaluatorChoice
 
-_COLUMNS: dict[str, Callable[[Any], object]] = {
-    "no.": lambda one: one.number,
-    "session": lambda one: one.baseline_session_id,
-    "agent": lambda one: f"{one.agent}@{one.agent_version}",
-    "status": lambda one: one.status,
-    "result": lambda one: one.result_session_id,
-    "why": lambda one: one.error,
-}
+_STATUSES = ("pending", "running", "completed", "failed", "timed_out", "crashed", "canceled")
 
 
 @click.group(cls=NounGroup)
@@ -91,12 +84,25 @@ def run(
 
 @replay.command("list")
 @click.option("--session", metavar="SESSION", help="Replays of this session.")
+@click.option("--run", metavar="NAME@N", help="Replays of this run of an experiment.")
+@click.option("--status", type=click.Choice(_STATUSES), help="Only those.")
 @output_options
-def list_(output: Output, *, session: str | None) -> None:
+def list_(output: Output, *, session: str | None, run: str | None, status: str | None) -> None:
     """List replays."""
     with opened() as store:
-        rows = store.replays.list(session=session)
-    output.items([document_of(one) for one in rows] if output.as_json else rows, _COLUMNS)
+        run_id = store.experiments.get_run(run).id if run is not None else None
+        found = store.replays.list(session=session, experiment_run_id=run_id)
+        rows = [one for one in found if status in (None, one.status)]
+        if output.as_json:
+            output.items([document_of(one) for one in rows], {})
+            return
+        from rejudge.store.selecting import list_sessions_by_id
+
+        named = dict.fromkeys(
+            name for one in rows for name in (one.baseline_session_id, one.result_session_id) if name
+        )
+        numbers = {one.id: one.number for one in list_sessions_by_id(store.database, list(named))}
+        output.items(rows, _columns(numbers))
 
 
 @replay.command()
@@ -110,3 +116,20 @@ def show(output: Output, *, reference: str) -> None:
             output.document(document_of(found))
         else:
             show_replay(output, store, found)
+
+
+def _columns(numbers: Mapping[str, int]) -> dict[str, Callable[[Any], object]]:
+    from rejudge.api.experimenting import change_line
+
+    return {
+        "no.": lambda one: one.number,
+        "session": lambda one: numbers.get(one.baseline_session_id),
+        "agent": lambda one: f"{one.agent}@{one.agent_version}",
+        "changes": lambda one: (
+            change_line({**one.plan, "fork_point": None}) + (", from a node" if one.plan.get("fork_point") else "")
+        ),
+        "trial": lambda one: one.trial,
+        "status": lambda one: one.status.replace("_", " "),
+        "result": lambda one: numbers.get(one.result_session_id),
+        "why": lambda one: one.error,
+    }

@@ -72,6 +72,14 @@ def test_a_replay_is_shown_with_the_call_that_missed_and_the_nearest_recorded_on
     assert facts["result"]["fidelity"]["misses"] == 1
 
 
+def test_replays_are_listed_by_session_and_status(run: Run) -> None:
+    assert [one["number"] for one in run("replay", "list", "--session", "1", "--json").document["items"]] == [1]
+    shown = run("replay", "list", "--status", "failed").out.splitlines()
+    assert shown[1].split()[:3] == ["1", "1", "desk@1"] and "system prompt" in shown[1]
+    assert run("replay", "list", "--status", "completed", "--json").document["count"] == 0
+    assert run("replay", "list", "--run", "nothing@1").code == 4
+
+
 def test_a_diff_is_a_picture_a_page_and_a_document(run: Run, tmp_path: Path) -> None:
     shown = run("session", "diff", "1", "2")
     assert (shown.code, "▶  1 ≠ model desk" in shown.out) == (0, True)
