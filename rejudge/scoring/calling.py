@@ -33,6 +33,7 @@ class Caller:
         self._runner: asyncio.Runner | None = None
         self._home = os.getcwd()
         self._recursion_limit = sys.getrecursionlimit()
+        self._path = tuple(sys.path)
 
     def score(self, sequence: int, loaded: Loaded, view: SessionView) -> bytes:
         """The frame that says how one scoring ended."""
@@ -74,6 +75,8 @@ class Caller:
         signal.alarm(0)  # a timer left behind would end someone else's scoring
         if sys.getrecursionlimit() != self._recursion_limit:
             sys.setrecursionlimit(self._recursion_limit)
+        if len(sys.path) < len(self._path):  # what it adds stays
+            sys.path[:] = self._path
         try:
             here = os.getcwd()
         except OSError:  # it removed the folder under our feet

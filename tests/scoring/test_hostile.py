@@ -93,6 +93,7 @@ MISCHIEF = {
     "prints much": "print('x' * 20_000_000)",
     "writes half a surrogate": "print(repr('\\ud800'))",
     "leaves the folder": "os.chdir('/')",
+    "empties the path of imports": "sys.path.clear()",
     "sets an alarm": "signal.signal(signal.SIGALRM, lambda *_: os._exit(9)); signal.setitimer(0, 0.05)",
     "takes signals": "signal.signal(signal.SIGTERM, signal.SIG_IGN); signal.signal(signal.SIGINT, signal.SIG_DFL)",
     "lowers the recursion limit": "sys.setrecursionlimit(60)",
