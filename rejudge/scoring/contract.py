@@ -24,7 +24,7 @@ RESULTS_LIMIT: Final = 1024 * 1024
 STORED_FOLDER: Final = "rejudge-evaluator-"
 """How the made-up folder that a stored script is compiled under begins; people do not see it."""
 
-_STORED: Final = re.compile(rf"{STORED_FOLDER}[0-9a-f]+/")
+_STORED: Final = re.compile(rf"{STORED_FOLDER}[0-9a-f]+/|rejudge_evaluator_[0-9a-f]{{16}}\.")
 _OURS: Final = str(Path(__file__).parent)
 
 
@@ -129,7 +129,7 @@ def traceback_of(error: BaseException) -> str:
 
 
 def without_stored_folder(text: str) -> str:
-    """The text with stored scripts' files under their own names."""
+    """The text with stored scripts' files and classes under their own names."""
     return _STORED.sub("", text)
 
 
