@@ -102,6 +102,7 @@ def compare(
         UsageError: A provider that is not there.
         EvaluatorSignal: What the provider raises passes through.
     """
+    __tracebackhide__ = True  # pytest shows the test's own line
     from rejudge.evaluators.answer_text import answer_text
     from rejudge.evaluators.providers import Case, compare_case_sync, resolve_provider
 
@@ -147,6 +148,7 @@ def assert_session(
         >>> rows["rejudge/tool-policy:required_tools"].passed
         True
     """
+    __tracebackhide__ = True
     from rejudge.testing_sessions import judge_session, session_of
 
     rows = judge_session(session_of(session), evaluators)

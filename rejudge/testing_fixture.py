@@ -42,6 +42,7 @@ class Rejudge:
         return_result: bool = False,
     ) -> CaseResult:
         """`rejudge.testing.compare`, with the result given back in either case; raises where none passes."""
+        __tracebackhide__ = True
         from rejudge.evaluators.money import amount_text
 
         chosen = provider or self.settings.provider
@@ -73,6 +74,7 @@ class Rejudge:
         self, session: SessionView | str | int | Path, *, evaluators: Sequence[Choice], decided: bool = False
     ) -> dict[str, EvaluationResult]:
         """`rejudge.testing.assert_session`."""
+        __tracebackhide__ = True
         try:
             rows: Mapping[str, EvaluationResult] = testing.assert_session(
                 session, evaluators=evaluators, decided=decided

@@ -78,6 +78,7 @@ def test_without_the_option_marked_tests_are_skipped_and_failures_are_explained(
     assert "the answer matches none of the expected ones" in ran.stdout
     assert "refund_issued:refunds: '1 refund(s)'" in ran.stdout
     assert "rejudge scores" in ran.stdout and "6 scores, 2 failed" in ran.stdout
+    assert "testing_fixture.py" not in ran.stdout  # a failure points at the test's own line
     assert not (project / ".rejudge").exists()
 
 
