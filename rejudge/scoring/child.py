@@ -26,6 +26,9 @@ LOG_LIMIT: Final = 64 * 1024
 """Bytes kept of what an evaluator prints; the newest win."""
 
 _READ: Final = 256 * 1024
+_GATHER: Final = 0.002
+"""Seconds in which replies that come one close after the other are gathered: being woken for each of them costs both
+processes more than a fast scoring does."""
 _F_SETPIPE_SZ: Final = 1031
 _PIPE_BYTES: Final = 1024 * 1024
 _ROOT: Final = str(Path(__file__).resolve().parents[2])
@@ -92,6 +95,7 @@ class Child:
         self._frames = FrameBuffer()
         self._log = bytearray()
         self._watched: psutil.Process | None = None
+        self._received_at = 0.0
         self._poll = select.poll()
         self._poll.register(self._reading, select.POLLIN)
         self._poll.register(self._logging, select.POLLIN)
@@ -133,8 +137,12 @@ class Child:
             self._read_log()
         # A process that it forked may hold the pipe open: its own end must be looked for too.
         ended = self._reading not in ready and not self.alive
+        pause = self._received_at + _GATHER - time.monotonic()
+        if pause > 0 and self._reading in ready:
+            time.sleep(pause)
         received = self._read(self._reading) if ended or self._reading in ready else None
         if received:
+            self._received_at = time.monotonic()
             try:
                 return self._frames.feed(received)
             except ProtocolError as error:

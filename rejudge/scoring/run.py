@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 POLL: Final = 0.05
 """Seconds between two looks at a process's clock and memory."""
 
-_AHEAD: Final = 8
+_AHEAD: Final = 32
+"""Sessions that a process has at hand, so that it need not wait while replies are gathered."""
 _AHEAD_BYTES: Final = 4 * 1024 * 1024
 _ASYNC_GRACE: Final = 1.0
 """Seconds after its limit at which an async evaluator that did not end itself is killed."""

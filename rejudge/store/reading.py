@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, Final
 
 from sqlalchemy import Connection, Row, Select, select
@@ -14,11 +16,13 @@ from rejudge.models.wire import WireSession, session_of, view_of
 from rejudge.store.engine import Database
 from rejudge.store.tables import core
 
-NODE_FIELDS: Final = (
-    "index",
-    *(column.name for column in core.nodes.columns if column.name not in ("session_id", "position")),
+_NODE_COLUMNS: Final = (
+    core.nodes.c.position.label("index"),
+    *(column for column in core.nodes.columns if column.name not in ("session_id", "position")),
+    core.nodes.c.session_id,
 )
-"""What each row of `WireSession.node_rows` holds, in order."""
+NODE_FIELDS: Final = tuple(column.name for column in _NODE_COLUMNS)
+"""What each row of `WireSession.node_rows` holds, in order: as the database gives it, for it is decoded there."""
 
 _SESSION_COLUMNS: Final = tuple(
     column for column in core.sessions.columns if column.name not in ("agent_id", "created_at", "updated_at")
@@ -114,15 +118,18 @@ def _tags(connection: Connection, session_ids: Sequence[str]) -> dict[str, tuple
 
 
 def _node_rows(connection: Connection, session_ids: Sequence[str]) -> dict[str, list[tuple[Any, ...]]]:
-    rows: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
-    columns = [column for column in core.nodes.columns if column.name not in ("session_id", "position")]
-    query = select(core.nodes.c.session_id, core.nodes.c.position, *columns)
+    rows: dict[str, list[tuple[Any, ...]]] = {}
+    of_session = itemgetter(-1)
     for batch in _batches(session_ids):
-        ordered = query.where(core.nodes.c.session_id.in_(batch)).order_by(
-            core.nodes.c.session_id, core.nodes.c.position
-        )
-        for row in connection.execute(ordered):
-            rows[row[0]].append(tuple(row[1:]))
+        query = select(*_NODE_COLUMNS).where(core.nodes.c.session_id.in_(batch))
+        result = connection.execute(query.order_by(core.nodes.c.session_id, core.nodes.c.position))
+        # The driver's own rows: SQLAlchemy would convert every cell, and the reader of a `WireSession` does.
+        cursor = result.cursor
+        assert cursor is not None
+        ids = {one.replace("-", ""): one for one in batch}
+        for session_id, nodes in groupby(cursor.fetchall(), of_session):
+            rows[ids[str(session_id).replace("-", "")]] = list(nodes)
+        result.close()
     return rows
 
 
