@@ -118,7 +118,7 @@ def _same_call_above(item: Item) -> Item | None:
 
 
 def _drop_transports(items: list[Item]) -> None:
-    """A tool call without a payload inside a call of the same tool is the way it took: an MCP client's request."""
+    """A tool call inside a call of the same tool, without a payload, is only its way: an MCP client's request."""
     for item in items:
         if item.kind != "tool" or item.elided or item.reading.arguments is not MISSING:
             continue

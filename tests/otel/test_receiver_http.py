@@ -146,7 +146,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory):
 def test_refuses_with_a_status_in_the_requests_encoding_and_lives_on(
     shared: tuple[httpx.Client, Received], case: str
 ) -> None:
-    client, received = shared
+    client, _ = shared
     status, body, options = REFUSED[case]
     answer = post(client, body, **options)
     assert answer.status_code == status, answer.content
