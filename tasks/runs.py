@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rejudge.api import replaying
+from rejudge.api.comparing import check_gate
 from rejudge.api.experimenting import evaluators_of
 from rejudge.errors import RejudgeError
 from rejudge.models.requests import EvaluatorChoice, ExperimentRequest, ReplayRequest, Request
@@ -17,6 +18,7 @@ from rejudge.store.experiments import find_experiment
 from rejudge.tasks.embedded import FlowEnd, run_flow
 from rejudge.tasks.judges import find_judges, pinned
 from rejudge.tasks.pools import make_pool
+from rejudge.tasks.serving import HandedOver, hand_over
 from rejudge.tasks.surroundings import Progress, Surroundings
 
 if TYPE_CHECKING:
@@ -49,13 +51,7 @@ def run_replay(
         NotFound: Where the session, the agent, the fork point or an evaluator is not there.
         UsageError: Where the session cannot be replayed, or params do not fit.
     """
-    judges = find_judges(database, request.evaluators)
-    asked = request.model_copy(update={"evaluators": pinned(request.evaluators, judges)})
-    # Everything that can be refused is refused before a server is looked for.
-    replay, created = replaying.ask(database, asked)
-    if asked.again:
-        asked = asked.model_copy(update={"again": False})
-    asked = asked.model_copy(update={"agent": f"{replay.agent}@{replay.agent_version}"})
+    asked, judges, created = _checked_replay(database, request)
     end = _run(database, REPLAY_FLOW, asked, judges, ephemeral=ephemeral, say=say, progress=progress)
     report: ReplayReport = end.result
     return replace(report, created=created), end
@@ -70,16 +66,46 @@ def run_experiment(
     progress: Move | None = None,
 ) -> tuple[ExperimentReport, FlowEnd]:
     """Run an experiment here, and wait (see `run_replay`)."""
+    asked, judges = _checked_experiment(database, request)
+    end = _run(database, EXPERIMENT_FLOW, asked, judges, ephemeral=ephemeral, say=say, progress=progress)
+    report: ExperimentReport = end.result
+    return report, end
+
+
+def hand_over_replay(database: Database, request: ReplayRequest) -> HandedOver:
+    """Hand a replay to the served deployment, and do not wait (see `run_replay`)."""
+    return hand_over("replay-session", _checked_replay(database, request)[0])
+
+
+def hand_over_experiment(database: Database, request: ExperimentRequest) -> HandedOver:
+    """Hand an experiment run to the served deployment, and do not wait (see `run_replay`)."""
+    return hand_over("run-experiment", _checked_experiment(database, request)[0])
+
+
+def _checked_replay(database: Database, request: ReplayRequest) -> tuple[ReplayRequest, list[Judge], bool]:
+    """The request with ``latest`` resolved, what judges it, and whether the replay is new.
+
+    Everything that can be refused is refused before a server is looked for.
+    """
+    judges = find_judges(database, request.evaluators)
+    replay, created = replaying.ask(database, request)
+    pins = {
+        "agent": f"{replay.agent}@{replay.agent_version}",
+        "evaluators": pinned(request.evaluators, judges),
+        "again": False,  # it is made: the flow runs the last one
+    }
+    return request.model_copy(update=pins), judges, created
+
+
+def _checked_experiment(database: Database, request: ExperimentRequest) -> tuple[ExperimentRequest, list[Judge]]:
     choices: tuple[EvaluatorChoice, ...] = evaluators_of(find_experiment(database, request.experiment))
     judges = find_judges(database, choices)
     cohort = find_cohort_version(database, request.cohort)
     version = replaying.agent_version_for(database, request.agent or cohort.agent)
-    asked = request.model_copy(
-        update={"cohort": f"{cohort.name}@{cohort.number}", "agent": f"{version.agent}@{version.number}"}
-    )
-    end = _run(database, EXPERIMENT_FLOW, asked, judges, ephemeral=ephemeral, say=say, progress=progress)
-    report: ExperimentReport = end.result
-    return report, end
+    if request.gate is not None:
+        check_gate(request.gate, [judge.requested for judge in judges])
+    pins = {"cohort": f"{cohort.name}@{cohort.number}", "agent": f"{version.agent}@{version.number}"}
+    return request.model_copy(update=pins), judges
 
 
 def _run(

@@ -55,7 +55,8 @@ def hand_over(flow: str, request: Request) -> HandedOver:
             raise UsageError(f"there is no deployment {name!r}", mend=_MEND) from error
         if not _is_served(deployment):
             raise UsageError(f"the deployment {name!r} is served by nothing now", mend=_MEND)
-        parameters = {"request": request.model_dump(mode="json")}
+        # By alias: the deployment holds parameters to the schema that names them so.
+        parameters = {"request": request.model_dump(mode="json", by_alias=True)}
         run = client.create_flow_run_from_deployment(deployment.id, parameters=parameters)
     return HandedOver(str(run.id), run.name, f"{api_url.rstrip('/').removesuffix('/api')}/runs/flow-run/{run.id}")
 

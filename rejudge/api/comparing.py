@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
 from rejudge.compare import compare
+from rejudge.errors import UsageError
 from rejudge.models.comparison import Comparison, Member, Observation, Run, RunStatus, SideName
 from rejudge.models.gate import Gate, GateResult
 from rejudge.models.session import Session
@@ -14,6 +15,7 @@ from rejudge.store.engine import Database
 from rejudge.store.evaluations import Evaluation, Scoring, Wanted, list_evaluations, list_scorings
 from rejudge.store.experiments import ExperimentRun
 from rejudge.store.replays import ENDED, Replay, list_replays
+from rejudge.store.scorings import Requested
 from rejudge.store.selecting import list_sessions_by_id
 
 Key = tuple[str, int, str]
@@ -46,6 +48,22 @@ def judge_run(database: Database, run: ExperimentRun, gate: Gate, **options: Any
     pinned = with_versions(gate, {one["evaluator"]: one["number"] for one in run.spec["evaluators"]})
     comparison = compare_run(database, run, gating=list(pinned.metrics), **options)
     return comparison, judge_gate(pinned, comparison)
+
+
+def check_gate(gate: Gate, requested: Sequence[Requested]) -> None:
+    """Refuses a gate on metrics that these evaluators cannot give, before anything is run.
+
+    Raises:
+        UsageError: With what the run is judged by.
+    """
+    references = {one.reference for one in requested} | {f"{one.evaluator}@latest" for one in requested}
+    strange = [rule.evaluator for rule in gate.rule if rule.evaluator not in references]
+    if strange:
+        known = ", ".join(sorted(one.reference for one in requested))
+        raise UsageError(
+            f"the gate names {strange[0]!r}, and the experiment is judged by {known or 'nothing'}",
+            mend="correct the gate, or create an experiment with that evaluator; nothing was run",
+        )
 
 
 def run_rows(database: Database, run: ExperimentRun) -> tuple[list[Observation], list[Member]]:

@@ -39,6 +39,11 @@ class Wishes:
         """How to compare."""
         return {"margin": self.margin, "alpha": self.alpha, "seed": self.seed}
 
+    @property
+    def files(self) -> list[Path]:
+        """The reports to write."""
+        return [path for path in (self.html, self.markdown, self.junit) if path is not None]
+
     def gate(self) -> Gate | None:
         """The gate that was named, read and checked; None where none was.
 
@@ -57,8 +62,20 @@ class Wishes:
 def compare_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Gives a command what a comparison can be told; it is called with ``wishes=``."""
 
-    @click.option("--margin", type=float, default=0.0, metavar="X", help="Differences up to this do not matter.")
-    @click.option("--alpha", type=float, default=0.05, show_default=True, help="Chance of a false alarm.")
+    @click.option(
+        "--margin",
+        type=click.FloatRange(min=0),
+        default=0.0,
+        metavar="X",
+        help="Differences up to this do not matter.",
+    )
+    @click.option(
+        "--alpha",
+        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        default=0.05,
+        show_default=True,
+        help="Chance of a false alarm.",
+    )
     @click.option("--seed", type=int, default=0, show_default=True, help="Of the bootstrap.")
     @click.option(
         "--gate", "gate_file", type=_FILE, metavar="FILE.toml", help="Decide by these rules: exit 0, 1 or 3."

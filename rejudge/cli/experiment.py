@@ -12,8 +12,9 @@ from rejudge.cli.choosing import evaluator_options
 from rejudge.cli.comparing import compare_options, show_comparison
 from rejudge.cli.groups import NounGroup
 from rejudge.cli.opening import opened
-from rejudge.cli.output import Output, output_options
+from rejudge.cli.output import Output, output_options, say_handed_over
 from rejudge.cli.progress import bar
+from rejudge.errors import UsageError
 
 if TYPE_CHECKING:
     from rejudge.cli.changing import Change
@@ -61,10 +62,19 @@ def create(
 @click.option("--agent", metavar="NAME@V", help="The agent version to run. [default: the cohort's agent, latest]")
 @click.option("--trials", type=click.IntRange(min=1), default=1, show_default=True, help="Replays of each session.")
 @compare_options
+@click.option("--detach", is_flag=True, help="Hand it to the served deployment, and do not wait.")
 @click.option("--ephemeral", is_flag=True, help="No background server: Prefect's temporary one.")
 @output_options
 def run(
-    output: Output, *, name: str, cohort: str, agent: str | None, trials: int, wishes: Wishes, ephemeral: bool
+    output: Output,
+    *,
+    name: str,
+    cohort: str,
+    agent: str | None,
+    trials: int,
+    wishes: Wishes,
+    detach: bool,
+    ephemeral: bool,
 ) -> int:
     """Replay a cohort under an experiment's change, judge both sides, compare, and wait.
 
@@ -73,10 +83,19 @@ def run(
     from rejudge.models.requests import ExperimentRequest
 
     gate = wishes.gate()
+    if detach and wishes.files:
+        raise UsageError(
+            "--detach does not wait for a report",
+            mend="write it afterwards: rejudge experiment compare NAME --html FILE",
+        )
     request = ExperimentRequest.model_validate(
         {"experiment": name, "cohort": cohort, "agent": agent, "trials": trials, "gate": gate, **wishes.options}
     )
     with opened() as store:
+        if detach:
+            from rejudge.tasks.runs import hand_over_experiment
+
+            return say_handed_over(output, hand_over_experiment(store.database, request))
         with bar(output, "replaying") as move:
             report = store.experiments.run(
                 request, ephemeral=ephemeral, say=output.note, progress=lambda now: move(now.done, now.total)

@@ -11,11 +11,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from rejudge.errors import UsageError
+
+if TYPE_CHECKING:
+    from rejudge.tasks.serving import HandedOver
 
 PIPE_WIDTH: Final = 100_000
 """Columns of a table that goes into a pipe: nothing is cut or folded there."""
@@ -112,6 +115,12 @@ def write_file(output: Output, path: Path, content: str) -> None:
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror}", mend="name another file") from error
     output.note(f"wrote {path}")
+
+
+def say_handed_over(output: Output, run: HandedOver) -> int:
+    """Tell where work went that a served deployment does."""
+    output.result({"flow_run_id": run.id, "url": run.url}, f"handed over: {run.url}")
+    return 0
 
 
 def text(value: object) -> str:

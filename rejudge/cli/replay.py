@@ -11,7 +11,7 @@ from rejudge.cli.changing import change_options
 from rejudge.cli.choosing import evaluator_options
 from rejudge.cli.groups import NounGroup
 from rejudge.cli.opening import opened
-from rejudge.cli.output import Output, output_options
+from rejudge.cli.output import Output, output_options, say_handed_over
 from rejudge.cli.progress import bar
 from rejudge.cli.replay_facts import document_of, show_replay
 
@@ -34,6 +34,7 @@ def replay() -> None:
 @click.option("--agent", metavar="NAME@V", help="Another agent version. [default: the session's agent, latest]")
 @click.option("--trial", type=click.IntRange(min=0), default=0, metavar="N", help="A repetition of its own.")
 @click.option("--again", is_flag=True, help="Although the same replay is there.")
+@click.option("--detach", is_flag=True, help="Hand it to the served deployment, and do not wait.")
 @click.option("--ephemeral", is_flag=True, help="No background server: Prefect's temporary one.")
 @output_options
 def run(
@@ -45,6 +46,7 @@ def run(
     agent: str | None,
     trial: int,
     again: bool,
+    detach: bool,
     ephemeral: bool,
 ) -> int:
     """Replay a session, judge the result, and wait.
@@ -66,6 +68,10 @@ def run(
         again=again,
     )
     with opened() as store:
+        if detach:
+            from rejudge.tasks.runs import hand_over_replay
+
+            return say_handed_over(output, hand_over_replay(store.database, request))
         with bar(output, "replaying") as move:
             report = store.replays.run(
                 request, ephemeral=ephemeral, say=output.note, progress=lambda now: move(now.done, now.total)

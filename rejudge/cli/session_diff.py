@@ -28,7 +28,7 @@ def diff(output: Output, *, baseline: str, replay: str, html: Path | None, whole
 
         write_file(output, html, html_diff(found))
     if output.as_json:
-        output.document({**found.model_dump(mode="json"), "counts": found.counts})
+        output.document({**found.model_dump(), "counts": found.counts})
     else:
         from rejudge.report.diff_terminal import terminal_diff
 

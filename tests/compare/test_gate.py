@@ -253,3 +253,14 @@ def test_a_rule_can_demand_a_calibration(found: Calibration | None, options: dic
 def test_a_gate_s_errors_are_ours() -> None:
     with pytest.raises(RejudgeError):
         parse_gate("[gate]\nrule = 3")
+
+
+def test_a_gate_that_was_written_out_is_read_back_the_same() -> None:
+    rules = [
+        {"metric": "a@1:b", "rule": "no-regression", "margin": 0.1, "above-noise": True},
+        {"metric": "a@1:b", "rule": "min-pass-rate", "value": 0.5, "on": "point"},
+        {"metric": "a@latest:b", "rule": "no-new-failures", "label": "good", "min-kappa": 0.6},
+    ]
+    gate = Gate.model_validate({"missing": "bound", "rule": rules})
+    for by_alias in (True, False):
+        assert Gate.model_validate_json(gate.model_dump_json(by_alias=by_alias)) == gate

@@ -105,6 +105,16 @@ def test_a_gate_is_the_runs_final_state_and_the_reports_hold_the_same(desk_anywh
     assert digests == [passed.document["digest"], failed.document["digest"]]
 
 
+def test_what_cannot_be_decided_or_reported_is_refused_before_anything_runs(desk: Commands) -> None:
+    words = ("experiment", "run", "new-model", "--cohort", "all@1")
+    (desk.folder / "other.toml").write_text(GATE.replace("good@latest", "good@7"))
+    refused = [desk(*words, "--gate", "other.toml"), desk(*words, "--detach", "--html", "report.html")]
+    assert [one.code for one in refused] == [2, 2]
+    assert "judged by good@1" in refused[0].err and "does not wait" in refused[1].err
+    with desk.store as store:
+        assert (list(store.experiments.runs()), list(store.replays.list())) == ([], [])
+
+
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=["killed", "interrupted"])
 def test_a_run_that_was_ended_is_taken_up_where_it_was(desk: Commands, number: signal.Signals) -> None:
     words = ("experiment", "run", "new-model", "--cohort", "all@1", "--trials", "2")

@@ -159,22 +159,16 @@ def test_a_run_that_is_canceled_at_prefect_ends_its_agent(served: Commands, tmp_
         agent = register(store.database, tmp_path, SLOW, name="slow", timeout=300)
     (tmp_path / "slow").touch()
     up = served("up", "--json").document
-    request = json.dumps({"session": session, "agent": agent})
-    words = ("deployment", "run", f"replay-session/{up['deployment']}", "--param", f"request={request}")
-    started = prefect(served, up["api_url"], *words)
-    [identifier] = [word for word in started.split() if len(word) == 36 and word.count("-") == 4]
+    handed_over = served("replay", "run", session, "--agent", agent, "--detach", "--json")
+    assert handed_over.code == 0, handed_over.err
+    identifier = handed_over.document["flow_run_id"]
     wait_until(lambda: bool(lines(tmp_path / "began")), seconds=90)
-    prefect(served, up["api_url"], "flow-run", "cancel", identifier)
+    cancel = [sys.executable, "-m", "prefect", "flow-run", "cancel", identifier]
+    subprocess.run(cancel, env={**served.environment, "PREFECT_API_URL": up["api_url"]}, check=True, timeout=120)
     wait_until(lambda: not running_in(tmp_path), seconds=30)
     wait_until(lambda: replays(served)[-1]["status"] == "canceled", seconds=30)
     flow = {"flow_runs": {"id": {"any_": [identifier]}}}
     wait_until(lambda: post(up["api_url"], "flow_runs/filter", flow)[0]["state_type"] == "CANCELLED", seconds=30)
-
-
-def prefect(commands: Commands, api: str, *words: str) -> str:
-    environment = {**commands.environment, "PREFECT_API_URL": api}
-    program = [sys.executable, "-m", "prefect", *words]
-    return subprocess.run(program, env=environment, capture_output=True, text=True, check=True, timeout=120).stdout
 
 
 def test_agents_that_misbehave_end_in_time_and_the_next_ones_are_fine(commands: Commands) -> None:
