@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rejudge.api.sessions import as_selection
+from rejudge.errors import UsageError
 from rejudge.models.requests import EvaluationRequest, EvaluatorChoice, Mode
 from rejudge.store.engine import Database
 from rejudge.store.evaluations import Evaluation, Scoring, Wanted, list_evaluations, list_scorings
+from rejudge.store.evaluators import newest_number
 from rejudge.store.references import parse_reference
 from rejudge.store.selecting import resolve_ids
 
@@ -39,6 +41,7 @@ class Evaluations:
         *,
         evaluators: Sequence[str | EvaluatorChoice],
         params: Mapping[str, Mapping[str, Any]] | None = None,
+        connections: Mapping[str, str] | None = None,
         mode: Mode = "missing",
         ephemeral: bool = False,
         **selection: Any,
@@ -49,6 +52,7 @@ class Evaluations:
             evaluators: References (``name@3``, ``name@latest``, or a bare name for the latest), or choices with
                 params of their own.
             params: By reference as written in `evaluators`.
+            connections: Names of credentials, likewise.
             mode: ``missing`` skips what is scored already; ``force`` scores again; ``changed`` is missing plus what a
                 late span re-opened.
             ephemeral: Use Prefect's temporary server instead of the one in the background.
@@ -60,7 +64,7 @@ class Evaluations:
         """
         request = EvaluationRequest(
             selection=as_selection(selection),
-            evaluators=tuple(_choice(one, params or {}) for one in evaluators),
+            evaluators=_choices(evaluators, params or {}, connections or {}),
             mode=mode,
         )
         chosen = self._selected(request)
@@ -87,7 +91,7 @@ class Evaluations:
     def list(
         self,
         *,
-        session: str | None = None,
+        session: str | int | None = None,
         evaluator: str | None = None,
         name: str | None = None,
         history: bool = False,
@@ -97,7 +101,7 @@ class Evaluations:
 
         Args:
             session: Id, number, or the beginning of an id.
-            evaluator: ``name``, or ``name@number``.
+            evaluator: ``name``, ``name@number`` or ``name@latest``.
             name: The row's name.
             history: Superseded rows too.
         """
@@ -106,7 +110,7 @@ class Evaluations:
     def scorings(
         self,
         *,
-        session: str | None = None,
+        session: str | int | None = None,
         evaluator: str | None = None,
         statuses: Sequence[str] | None = None,
         history: bool = False,
@@ -118,7 +122,7 @@ class Evaluations:
 
     def _wanted(
         self,
-        session: str | None,
+        session: str | int | None,
         evaluator: str | None,
         name: str | None,
         history: bool,
@@ -127,12 +131,15 @@ class Evaluations:
         session_ids = None
         if session is not None:
             with self._database.read() as connection:
-                session_ids = resolve_ids(connection, [session])
+                session_ids = resolve_ids(connection, [str(session)])
         reference = parse_reference(evaluator, kind="evaluator", bare=True) if evaluator is not None else None
+        number = reference.number if reference else None
+        if reference is not None and str(evaluator).endswith("@latest"):
+            number = newest_number(self._database, reference.name)
         return Wanted(
             session_ids=session_ids,
             evaluator=reference.name if reference else None,
-            evaluator_version=reference.number if reference else None,
+            evaluator_version=number,
             name=name,
             statuses=statuses,
             history=history,
@@ -144,7 +151,22 @@ class Evaluations:
         return select_sessions(self._database, request.selection).session_ids
 
 
-def _choice(one: str | EvaluatorChoice, params: Mapping[str, Mapping[str, Any]]) -> EvaluatorChoice:
-    if isinstance(one, EvaluatorChoice):
-        return one
-    return EvaluatorChoice(evaluator=one, params=dict(params.get(one, {})))
+def _choices(
+    evaluators: Sequence[str | EvaluatorChoice],
+    params: Mapping[str, Mapping[str, Any]],
+    connections: Mapping[str, str],
+) -> tuple[EvaluatorChoice, ...]:
+    named = [one for one in evaluators if isinstance(one, str)]
+    for what, given in (("params", params), ("connections", connections)):
+        strange = [name for name in given if name not in named]
+        if strange:
+            raise UsageError(
+                f"{what} are for {strange[0]!r}, which is not among the evaluators",
+                mend=f"name one of {', '.join(named)}" if named else "put them into its EvaluatorChoice",
+            )
+    return tuple(
+        EvaluatorChoice(evaluator=one, params=dict(params.get(one, {})), connection=connections.get(one))
+        if isinstance(one, str)
+        else one
+        for one in evaluators
+    )

@@ -176,8 +176,8 @@ def as_selection(fields: dict[str, Any]) -> Selection:
     """
     from pydantic import ValidationError
 
-    if isinstance(fields.get("ids"), list):
-        fields = {**fields, "ids": tuple(fields["ids"])}
+    if isinstance(fields.get("ids"), list | tuple):
+        fields = {**fields, "ids": tuple(map(str, fields["ids"]))}
     try:
         return Selection(**fields)
     except ValidationError as error:

@@ -89,3 +89,45 @@ def test_the_worked_providers_run_where_a_reader_runs_them(tmp_path: Path) -> No
 
     assert ran.returncode == 0, ran.stdout
     assert "3 passed" in ran.stdout and "word-coverage.word_coverage" in ran.stdout
+
+
+def blocks_of(page: str) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", (ROOT / "docs" / page).read_text("utf-8"), re.DOTALL)
+
+
+def test_the_evaluator_that_is_written_step_by_step_can_be_registered(tmp_path: Path) -> None:
+    from rejudge.models.session import SessionView
+    from rejudge.scoring.sample import sample_session
+    from rejudge.testing import SessionFailed, assert_session
+
+    script = tmp_path / "refund_once.py"
+    script.write_text(blocks_of("how-to/write-an-evaluator.md")[0])
+    once = sample_session()
+    refund = once.tool_calls[-1]
+    twice = SessionView(once.session, [*once.nodes, refund.model_copy(update={"id": "again", "index": 6})])
+
+    assert assert_session(once, evaluators=[script])["refund_once:refunded_once"].score == 0
+    with pytest.raises(SessionFailed, match="refunded more than 1 times: 1042"):
+        assert_session(twice, evaluators=[script])
+
+
+def test_constants_named_for_an_evaluator_are_read() -> None:
+    page = (ROOT / "docs" / "how-to" / "write-an-evaluator.md").read_text("utf-8")
+    named = set(re.findall(r"`([A-Z_]+)(?: = [^`]*)?`", page))
+    source = (ROOT / "rejudge" / "scoring" / "inspection.py").read_text("utf-8")
+
+    assert named == set(re.findall(r'_constant\(module, file, "([A-Z_]+)"', source))
+
+
+def test_python_shown_for_labels_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import rejudge
+    from tests.flows.stored import store_with_sessions
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("REJUDGE_DATABASE_URL", raising=False)
+    store_with_sessions(tmp_path / ".rejudge" / "rejudge.db", 2).close()
+    with rejudge.open() as store:
+        store.labels.add(1, name="human_quality", passed=True)
+    [block] = blocks_of("how-to/label-sessions.md")
+
+    exec(compile(block, "docs/how-to/label-sessions.md", "exec"), {"__name__": "shown"})
