@@ -42,8 +42,11 @@ def estimated_cost(node: Node) -> Decimal | None:
         US dollars; None where the node is no model call, its tokens are incomplete or contradict each other, or the
         price list does not know the model at that provider: unpriced, never 0.
     """
-    model, tokens = node.model or node.requested_model, _tokens(node)
-    if node.node_type != "llm_call" or not model or tokens is None:
+    model = node.model or node.requested_model
+    if node.node_type != "llm_call" or not model:
+        return None
+    tokens = _tokens(node)
+    if tokens is None:
         return None
     return listed_price(model, tokens, provider=node.provider or None, when=node.started_at)
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import inspect
 import os
 import signal
 import sys
 import time
-from typing import Any
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any
 
 from rejudge.models.session import SessionView
 from rejudge.scoring.contract import (
@@ -21,6 +21,9 @@ from rejudge.scoring.contract import (
     normalised,
 )
 from rejudge.scoring.load import Loaded
+
+if TYPE_CHECKING:
+    import asyncio
 
 
 class Caller:
@@ -41,11 +44,17 @@ class Caller:
         try:
             returned = loaded.call(view)
             if inspect.isawaitable(returned):
-                self._runner = self._runner or asyncio.Runner()
-                returned = self._runner.run(within(loaded.spec.time_limit, returned))
+                returned = self._run(within(loaded.spec.time_limit, returned))
         except BaseException as error:  # SystemExit and KeyboardInterrupt are bugs like any other
             return self.failed(sequence, error, started)
         return self.settled(sequence, loaded, returned, started)
+
+    def _run(self, awaitable: Coroutine[Any, Any, object]) -> object:
+        if self._runner is None:
+            import asyncio  # most evaluators are plain functions, and start without it
+
+            self._runner = asyncio.Runner()
+        return self._runner.run(awaitable)
 
     def settled(self, sequence: int, loaded: Loaded, returned: object, started: float) -> bytes:
         """The frame of an evaluator that returned."""
@@ -96,6 +105,8 @@ async def within(limit: float, awaitable: Any) -> object:
     Raises:
         TimedOut: Past the limit. An evaluator that blocks the loop is killed from outside instead.
     """
+    import asyncio
+
     try:
         async with asyncio.timeout(limit) as watch:
             return await awaitable

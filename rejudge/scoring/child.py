@@ -33,7 +33,7 @@ _F_SETPIPE_SZ: Final = 1031
 _PIPE_BYTES: Final = 1024 * 1024
 _ROOT: Final = str(Path(__file__).resolve().parents[2])
 _BOOT: Final = (
-    "import sys; root, *rest = sys.argv[1:]; root in sys.path or sys.path.append(root); "
+    "import gc, sys; gc.disable(); root, *rest = sys.argv[1:]; root in sys.path or sys.path.append(root); "
     "from rejudge.scoring.worker import main; main(*map(int, rest))"
 )
 

@@ -5,6 +5,7 @@ It imports pydantic and orjson only, and is started by `rejudge.scoring.child`.
 
 from __future__ import annotations
 
+import gc
 import os
 import select
 import signal
@@ -35,6 +36,9 @@ def main(requests: int, replies: int, parent: int, concurrency: int) -> None:
         concurrency: Sessions to work on at once.
     """
     _die_with(parent, requests)
+    # What was imported stays: there is nothing to collect in it, neither now nor at the end.
+    gc.freeze()
+    gc.enable()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for descriptor in (requests, replies):
         os.set_inheritable(descriptor, False)
@@ -46,6 +50,7 @@ def main(requests: int, replies: int, parent: int, concurrency: int) -> None:
             serve(worker, stream, concurrency)
         else:
             worker.serve(stream)
+    gc.freeze()
 
 
 class Worker:
@@ -87,8 +92,9 @@ class Worker:
         except Exception as error:  # a damaged session ends its own scorings only
             self.refuse(scorings, error)
             return
-        for sequence, number in scorings:
-            self.send(self.caller.score(sequence, self.loaded[number], view.pristine()))
+        for position, (sequence, number) in enumerate(scorings):
+            mine = view.pristine() if position else view
+            self.send(self.caller.score(sequence, self.loaded[number], mine))
 
     def refuse(self, scorings: list[list[int]], error: Exception) -> None:
         """Every scoring of a session that cannot be read ends so."""
