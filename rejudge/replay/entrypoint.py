@@ -7,12 +7,17 @@ import importlib
 import importlib.util
 import inspect
 import sys
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from rejudge.errors import UsageError
 from rejudge.models.canonical import JsonValue
+
+FRESH_SECONDS: Final = 2.0
+"""A source file may still change within the second that its bytecode is known by."""
 
 
 def load_entrypoint(entrypoint: str, working_folder: str | Path) -> Callable[..., Any]:
@@ -27,6 +32,7 @@ def load_entrypoint(entrypoint: str, working_folder: str | Path) -> Callable[...
     """
     where, _, name = entrypoint.rpartition(":")
     folder = Path(working_folder or ".")
+    _cache_no_fresh_sources({folder, (folder / where).parent})
     module = _load_file(folder / where) if where.endswith(".py") else _load_module(where, folder)
     found: Any = module
     for step in name.split("."):
@@ -35,6 +41,21 @@ def load_entrypoint(entrypoint: str, working_folder: str | Path) -> Callable[...
         raise UsageError(f"{where!r} has no function {name!r}", mend=f"it has: {_functions(module)}")
     function: Callable[..., Any] = found
     return function
+
+
+def _cache_no_fresh_sources(folders: set[Path]) -> None:
+    """Leaves no bytecode of files that were written just now.
+
+    Python knows stale bytecode by the source's size and the second it was written in: an agent that is edited twice
+    in one second would be run as it was before.
+    """
+    now = time.time()
+    for folder in folders:
+        for path in folder.glob("*.py"):
+            with suppress(OSError):
+                if now - path.stat().st_mtime < FRESH_SECONDS:
+                    sys.dont_write_bytecode = True
+                    return
 
 
 def _load_module(name: str, folder: Path) -> Any:
