@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 POLL: Final = 0.05
 """Seconds between two looks at a process's clock and memory."""
 
-_AHEAD: Final = 32
-"""Sessions that a process has at hand, so that it need not wait while replies are gathered."""
+_AHEAD: Final = 8
+"""Sessions that a process has at hand: what was sent is scored, even where nobody wants it any more."""
+_AHEAD_OF_QUICK: Final = 32
+"""The same where scorings take less than `_QUICK` seconds, and would be over while replies are gathered."""
+_QUICK: Final = 0.001
 _AHEAD_BYTES: Final = 4 * 1024 * 1024
 _ASYNC_GRACE: Final = 1.0
 """Seconds after its limit at which an async evaluator that did not end itself is killed."""
@@ -70,6 +73,7 @@ class Run:
         self._running: dict[int, _Scoring] = {}
         """In flight, by sequence number."""
         self._outcomes: deque[ScoringOutcome] = deque()
+        self._ahead = _AHEAD
         self._draining = False
         """True once one of several in flight is overdue: the others end in peace, then the process is killed."""
         self._last_step = self._last_look = self._last_family = time.monotonic()
@@ -125,7 +129,7 @@ class Run:
             return False
         if self._worker.concurrency > 1:
             return len(self._sent) < self._worker.concurrency
-        return len(self._sent) < _AHEAD and sum(sent.size for sent in self._sent) < _AHEAD_BYTES
+        return len(self._sent) < self._ahead and sum(sent.size for sent in self._sent) < _AHEAD_BYTES
 
     def _send_again(self) -> bool:
         """Sends what came back; False where it must wait for the process to be its own."""
@@ -219,6 +223,7 @@ class Run:
             ScoringOutcome(scoring.key, status, tuple(results), error, retryable, retry_after, seconds)
         )
         self._worker.fresh = False
+        self._ahead = _AHEAD_OF_QUICK if seconds < _QUICK else _AHEAD
         if self._worker.concurrency == 1:
             self._begin_next()
 
