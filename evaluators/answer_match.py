@@ -45,6 +45,12 @@ def check_params(params: Mapping[str, Any]) -> None:
     resolve_provider(params.get("provider") or "rejudge", params.get("options"))
 
 
+def required_fields(params: Mapping[str, Any]) -> tuple[str, ...]:
+    """What the connection must hold: other providers can have a model that they are configured for themselves."""
+    judged = params.get("mode", "score") != "score" and (params.get("provider") or "rejudge") == "rejudge"
+    return tuple(endpoint.CONNECTION_SCHEMA["required"]) if judged else ()
+
+
 async def evaluate(
     session: SessionView,
     *,

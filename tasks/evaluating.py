@@ -36,6 +36,8 @@ def at_work(request: EvaluationRequest) -> Iterator[Work]:
     batch = plan_batch(database, request, judges, session_ids=around().session_ids)
     pool = around().pool or make_pool(judges)
     with working(Work(batch, database, pool, flow_run_id=flow_run_id())) as work:
+        if around().pool is None:  # a command has checked them before it looked for a server
+            pool.check([judge.assignment for judge in judges])
         begin_progress(work)
         yield work
 
@@ -53,6 +55,7 @@ def at_night_work(request: NightlyRequest) -> Iterator[Work]:
     asked = EvaluationRequest(selection=Selection(all=True), evaluators=request.evaluators, mode="changed")
     batch = plan_batch(database, asked, judges, session_ids=tuple(ids)) if ids else Batch((), tuple(judges), {})
     with working(Work(batch, database, around().pool or make_pool(judges), flow_run_id=flow_run_id())) as work:
+        work.pool.check([judge.assignment for judge in judges])
         begin_progress(work)
         yield work
 

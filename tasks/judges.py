@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 from rejudge.errors import NotFound, UsageError
@@ -53,28 +54,43 @@ def find_spec(database: Database, reference: str) -> EvaluatorSpec:
 
 def _judge(database: Database, choice: EvaluatorChoice, *, ask_prefect: bool) -> Judge:
     spec = find_spec(database, choice.evaluator)
-    params = checked_params(spec, pinned_params(spec, choice.params))
+    params = judged_params(spec, choice.params)
     requested = Requested(spec.name, spec.number, spec.fingerprint, params, params_digest(spec, params))
     try:
-        variables = connection_of(spec, choice.connection, ask_prefect=ask_prefect)
+        variables = connection_of(with_needs(spec, params), choice.connection, ask_prefect=ask_prefect)
     except ConnectionElsewhere:
         variables = {}
     return Judge(requested, Assignment(spec, params, variables), choice.connection)
 
 
-def pinned_params(spec: EvaluatorSpec, params: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The params with the content of files in place of their paths, where a built-in evaluator reads files.
+def judged_params(spec: EvaluatorSpec, params: Mapping[str, Any]) -> dict[str, Any]:
+    """The params as they stand on rows; files that a built-in evaluator reads stand there by their content.
 
     Raises:
-        UsageError: Where a file cannot be read.
+        UsageError: Where they do not fit, or a file cannot be read. Rules between params are the evaluator's own, and
+            checked in its own process: see `WorkerPool.check`.
     """
-    if spec.kind != "package" or not spec.name.startswith(f"{RESERVED}/"):
-        return params
-    pin = getattr(import_module(spec.file), "pin_params", None)
+    pin = getattr(_installed(spec), "pin_params", None)
     try:
-        return params if pin is None else pin(params)
+        return checked_params(spec, params if pin is None else pin(params))
     except ValueError as error:
         raise UsageError(f"params of {spec.reference}: {error}") from error
+
+
+def with_needs(spec: EvaluatorSpec, params: Mapping[str, Any]) -> EvaluatorSpec:
+    """The version with the connection that it needs under these params, where that depends on them."""
+    required = getattr(_installed(spec), "required_fields", None)
+    if required is None or spec.connection_schema is None:
+        return spec
+    schema = {**spec.connection_schema, "required": list(required(params))}
+    return spec.model_copy(update={"connection_schema": schema})
+
+
+def _installed(spec: EvaluatorSpec) -> ModuleType | None:
+    """The module of a built-in evaluator; None for a user's."""
+    if spec.kind != "package" or not spec.name.startswith(f"{RESERVED}/"):
+        return None
+    return import_module(spec.file)
 
 
 def _built_in(database: Database, name: str, number: int | None) -> EvaluatorSpec:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from rejudge import settings
 from rejudge.scoring.batch import Judge
@@ -23,3 +23,14 @@ def make_pool(judges: Iterable[Judge] = ()) -> WorkerPool:
         withheld=sorted({name for judge in judges for name in held_variables(judge.assignment.spec)}),
         idle=2 * chosen.workers,
     )
+
+
+def check_judges(judges: Sequence[Judge]) -> None:
+    """Loads every evaluator with its params in a process of its own, and asks it about rules between them.
+
+    Raises:
+        UsageError: For the first one that cannot be used.
+    """
+    if judges:
+        with make_pool(judges) as pool:
+            pool.check([judge.assignment for judge in judges])

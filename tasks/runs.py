@@ -17,7 +17,7 @@ from rejudge.store.engine import Database
 from rejudge.store.experiments import find_experiment
 from rejudge.tasks.embedded import FlowEnd, run_flow
 from rejudge.tasks.judges import find_judges, pinned
-from rejudge.tasks.pools import make_pool
+from rejudge.tasks.pools import check_judges, make_pool
 from rejudge.tasks.serving import HandedOver, hand_over
 from rejudge.tasks.surroundings import Progress, Surroundings
 
@@ -88,6 +88,7 @@ def _checked_replay(database: Database, request: ReplayRequest) -> tuple[ReplayR
     Everything that can be refused is refused before a server is looked for.
     """
     judges = find_judges(database, request.evaluators)
+    check_judges(judges)
     replay, created = replaying.ask(database, request)
     pins = {
         "agent": f"{replay.agent}@{replay.agent_version}",
@@ -100,6 +101,7 @@ def _checked_replay(database: Database, request: ReplayRequest) -> tuple[ReplayR
 def _checked_experiment(database: Database, request: ExperimentRequest) -> tuple[ExperimentRequest, list[Judge]]:
     choices: tuple[EvaluatorChoice, ...] = evaluators_of(find_experiment(database, request.experiment))
     judges = find_judges(database, choices)
+    check_judges(judges)
     cohort = find_cohort_version(database, request.cohort)
     version = replaying.agent_version_for(database, request.agent or cohort.agent)
     if request.gate is not None:

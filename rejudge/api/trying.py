@@ -34,13 +34,12 @@ def try_evaluator(
         UsageError: Where params or the connection do not fit, or its code cannot be loaded.
     """
     from rejudge.scoring.outcome import Assignment, SessionJob
-    from rejudge.scoring.params import checked_params
     from rejudge.tasks.embedded import connection_here
-    from rejudge.tasks.judges import pinned_params
+    from rejudge.tasks.judges import judged_params, with_needs
     from rejudge.tasks.pools import make_pool
 
-    checked = checked_params(spec, pinned_params(spec, params or {}))
-    assignment = Assignment(spec, checked, connection_here(spec, connection))
+    checked = judged_params(spec, params or {})
+    assignment = Assignment(spec, checked, connection_here(with_needs(spec, checked), connection))
     jobs = [SessionJob(session, ((str(index), 0),)) for index, session in enumerate(sessions)]
     with make_pool() as pool:
         pool.check([assignment])

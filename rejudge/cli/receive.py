@@ -82,8 +82,9 @@ def receive(
     with opened() as store:
         if evaluators:
             from rejudge.tasks.judges import find_judges
+            from rejudge.tasks.pools import check_judges
 
-            find_judges(store.database, evaluators)  # refused now, not when the first session arrives
+            check_judges(find_judges(store.database, evaluators))  # refused now, not when a session arrives
         follow = Following(output, store, agent, evaluators, announce=announce)
         with store.sessions.receive(reception, on_arrival=follow.arrived) as receiver:
             _say_where(output, receiver.url, reception)

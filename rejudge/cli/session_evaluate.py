@@ -99,12 +99,14 @@ def _show(output: Output, report: BatchReport) -> None:
 
 def _hand_over(output: Output, request: EvaluationRequest) -> int:
     from rejudge.tasks.judges import find_judges, pinned
+    from rejudge.tasks.pools import check_judges
     from rejudge.tasks.serving import hand_over
 
     with opened() as store:
         # What can be refused is refused here, not in a run that nobody watches; latest is resolved now.
         store.sessions.select(request.selection)
         judges = find_judges(store.database, request.evaluators)
+        check_judges(judges)
     pinned_down = request.model_copy(update={"evaluators": pinned(request.evaluators, judges)})
     run = hand_over("evaluate-sessions", pinned_down)
     output.result({"flow_run_id": run.id, "url": run.url}, f"handed over: {run.url}")

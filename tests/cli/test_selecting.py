@@ -42,8 +42,22 @@ def test_a_selection_that_cannot_be_is_refused(five: Program, words: list[str], 
         ([*COST, "--params", "rejudge/cost@latest=[1]"], 2),
         ([*COST, "--params", "other@1={}"], 2),
         ([*COST, "--params", "nonsense"], 2),
+        ([*COST, *COST], 2),
+        (["--evaluator", "rejudge/tool-policy@latest"], 2),
+        (["--evaluator", "rejudge/judge@latest", "--params", 'rejudge/judge@latest={"questions": {}}'], 2),
     ],
-    ids=["bare", "misspelt", "unknown", "unknown param", "no object", "not named", "no ="],
+    ids=[
+        "bare",
+        "misspelt",
+        "unknown",
+        "unknown param",
+        "no object",
+        "not named",
+        "no =",
+        "twice",
+        "a rule between params",
+        "no questions and no connection",
+    ],
 )
 def test_an_evaluator_that_cannot_be_is_refused_before_anything_runs(
     five: Program, words: list[str], code: int

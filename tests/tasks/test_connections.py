@@ -8,6 +8,7 @@ from rejudge.errors import UsageError
 from rejudge.scoring.built_in import built_in_spec
 from rejudge.scoring.version import EvaluatorSpec
 from rejudge.tasks.connections import ConnectionElsewhere, connection_of, held_variables
+from rejudge.tasks.judges import with_needs
 
 SCHEMA = {
     "type": "object",
@@ -69,3 +70,12 @@ def test_an_evaluator_without_a_schema_takes_none(spec: EvaluatorSpec) -> None:
 def test_what_holds_a_connection_is_known_for_withholding(spec: EvaluatorSpec) -> None:
     capitals = spec.model_copy(update={"connection_schema": {"properties": {"OPENAI_API_KEY": {}}}})
     assert held_variables(capitals) == ("OPENAI_API_KEY",)
+
+
+def test_a_connection_is_needed_only_where_the_params_ask_a_model() -> None:
+    spec = built_in_spec("rejudge/answer-match", "rejudge.evaluators.answer_match:evaluate")
+    assert connection_of(with_needs(spec, {"expected": ["x"]}), None, ask_prefect=False) == {}
+    assert connection_of(with_needs(spec, {"mode": "llm", "provider": "opik"}), None, ask_prefect=False) == {}
+    for mode in ("llm", "fallback"):
+        with pytest.raises(UsageError, match="REJUDGE_JUDGE_BASE_URL, REJUDGE_JUDGE_MODEL is not set"):
+            connection_of(with_needs(spec, {"mode": mode}), None, ask_prefect=False)
