@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -90,20 +89,18 @@ def known_sources(database: Database, agent: str) -> Callable[..., Iterable[Know
     return known
 
 
-def in_transactions(recordings: Iterable[Recording]) -> Iterator[Iterator[Recording]]:
-    """Recordings in groups that are written together; each is to be used up before the next is asked for."""
-    source = iter(recordings)
-    for first in source:
-        yield _until_full(chain([first], source))
-
-
-def _until_full(recordings: Iterable[Recording]) -> Iterator[Recording]:
+def in_transactions(recordings: Iterable[Recording]) -> Iterator[list[Recording]]:
+    """Recordings in groups that are written together."""
+    group: list[Recording] = []
     nodes = 0
     for recording in recordings:
-        yield recording
+        group.append(recording)
         nodes += len(recording.view.nodes) + 1
         if nodes >= NODES_A_TRANSACTION:
-            return
+            yield group
+            group, nodes = [], 0
+    if group:
+        yield group
 
 
 class _Progress:

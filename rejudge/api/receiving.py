@@ -140,7 +140,7 @@ class Receiver:
         arrivals: list[Arrival] = []
         with Assembler(self._reception.options) as assembler:
             assembler.add(joined)
-            for group in map(list, in_transactions(assembler.recordings(known))):
+            for group in in_transactions(assembler.recordings(known)):
                 saved = save_recordings(self._database, group, self._placement)
                 for recording, one in zip(group, saved, strict=True):
                     session = recording.view.session

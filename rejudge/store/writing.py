@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from itertools import count, islice
 from operator import itemgetter
 from typing import Any, Final, Literal, TypeAlias
 
@@ -62,8 +61,6 @@ _NODE_COLUMNS: Final = (*_NODE_FACTS, "session_id", "position", "link_ids", "pay
 _node_facts_of: Final = itemgetter(*_NODE_FACTS)
 _CONTENT_TABLES: Final = (core.session_packs, core.session_sources, core.session_traces)
 _SESSION_LISTS: Final = ("tool_names", "agents", "models", "providers")
-_AT_ONCE: Final = 25
-"""Recordings that are looked for in the store by one statement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,15 +85,10 @@ class Placement:
     """The baseline of a replay: payloads they share are stored once."""
 
 
-def save_recordings(database: Database, recordings: Iterable[Recording], placement: Placement) -> list[Saved]:
+def save_recordings(database: Database, recordings: Sequence[Recording], placement: Placement) -> list[Saved]:
     """Stores recordings in one transaction: new ones are added, known ones replaced where they differ.
 
     A recording is known by agent, source and external id; the same digest again changes nothing but tags.
-
-    Args:
-        recordings: Taken while the transaction is under way; each is let go of once its rows are made, for rows take
-            a fraction of its room.
-        placement: What stands on all of them.
 
     Raises:
         StoreError: Where the database cannot be written; then nothing of these recordings is.
@@ -105,13 +97,25 @@ def save_recordings(database: Database, recordings: Iterable[Recording], placeme
         return write_recordings(connection, recordings, placement)
 
 
-def write_recordings(connection: Connection, recordings: Iterable[Recording], placement: Placement) -> list[Saved]:
+def write_recordings(connection: Connection, recordings: Sequence[Recording], placement: Placement) -> list[Saved]:
     """As `save_recordings`, within a transaction that is under way."""
-    writes = _Writes(connection, placement, agent_id_for(connection, placement.agent))
-    source = iter(recordings)
-    saved: list[Saved] = []
-    while some := list(islice(source, _AT_ONCE)):
-        saved += writes.take(some)
+    agent_id = agent_id_for(connection, placement.agent)
+    known = _known(connection, agent_id, [recording.view.session.external_id for recording in recordings])
+    fresh = sum(1 for recording in recordings if _key(recording) not in known and not recording.replaces)
+    number = take_numbers(connection, "session", fresh) if fresh else 0
+    writes = _Writes(connection, placement, agent_id)
+    saved = []
+    for recording in recordings:
+        earlier = known.get(_key(recording))
+        if recording.replaces:
+            earlier = absorb(connection, recording.replaces, earlier)
+        if earlier is None:
+            result = writes.add(recording, number)
+            number += 1
+            known[_key(recording)] = (result.session_id, result.number, recording.view.session.digest)
+        else:
+            result = writes.replace(recording, *earlier)
+        saved.append(result)
     writes.flush()
     add_tags(connection, [one.session_id for one in saved], placement.tags)
     return saved
@@ -140,21 +144,7 @@ class _Writes:
         self._shared = read_packs(connection, parent) if parent else []
         self._compress = zstandard.ZstdCompressor(level=3).compress
 
-    def take(self, recordings: Sequence[Recording]) -> list[Saved]:
-        """Makes the rows of some recordings, and what became of each."""
-        known = _known(self._connection, self._agent_id, [one.view.session.external_id for one in recordings])
-        earlier = [known.get(_key(one)) for one in recordings]
-        for position, one in enumerate(recordings):
-            if one.replaces:
-                earlier[position] = absorb(self._connection, one.replaces, earlier[position])
-        fresh = earlier.count(None)
-        numbers = count(take_numbers(self._connection, "session", fresh) if fresh else 0)
-        return [
-            self._add(one, next(numbers)) if before is None else self._replace(one, *before)
-            for one, before in zip(recordings, earlier, strict=True)
-        ]
-
-    def _add(self, recording: Recording, number: int) -> Saved:
+    def add(self, recording: Recording, number: int) -> Saved:
         session_id = new_id()
         made = now()
         row = self._session_row(recording.view.session, len(recording.view.nodes))
@@ -163,7 +153,7 @@ class _Writes:
         self._add_contents(session_id, recording)
         return Saved("new", session_id, number)
 
-    def _replace(self, recording: Recording, session_id: str, number: int, digest: str) -> Saved:
+    def replace(self, recording: Recording, session_id: str, number: int, digest: str) -> Saved:
         if digest == recording.view.session.digest:
             return Saved("unchanged", session_id, number)
         remove_contents(self._connection, session_id)
