@@ -101,6 +101,11 @@ class EvaluatorSpec(BaseModel):
         return self.name.rpartition("/")[2] or self.attribute
 
     @property
+    def is_built_in(self) -> bool:
+        """Whether it is one of ours, which change nothing of what they read."""
+        return self.name.startswith(f"{RESERVED}/")
+
+    @property
     def reference(self) -> str:
         """``name@number``, or the entrypoint where it is not registered."""
         return f"{self.name}@{self.number}" if self.name and self.number else self.name or self.entrypoint

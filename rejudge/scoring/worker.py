@@ -22,6 +22,8 @@ from rejudge.scoring.load import Loaded, load
 from rejudge.scoring.version import EvaluatorSpec
 
 _PR_SET_PDEATHSIG: Final = 1
+_COLLECT: Final = (50_000, 20, 100)
+"""When garbage is looked for: decoding a long session makes a million objects, and none of them is any."""
 _GRACE: Final = 5.0
 """Seconds that an evaluator has to end by itself once the parent is gone."""
 
@@ -38,6 +40,7 @@ def main(requests: int, replies: int, parent: int, concurrency: int) -> None:
     _die_with(parent, requests)
     # What was imported stays: there is nothing to collect in it, neither now nor at the end.
     gc.freeze()
+    gc.set_threshold(*_COLLECT)
     gc.enable()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for descriptor in (requests, replies):
@@ -92,9 +95,14 @@ class Worker:
         except Exception as error:  # a damaged session ends its own scorings only
             self.refuse(scorings, error)
             return
-        for position, (sequence, number) in enumerate(scorings):
-            mine = view.pristine() if position else view
-            self.send(self.caller.score(sequence, self.loaded[number], mine))
+        ours = True
+        for sequence, number in scorings:
+            loaded = self.loaded[number]
+            # What one of ours has decoded the next need not; what another may have changed nobody is to see.
+            if not (ours and loaded.spec.is_built_in):
+                view = view.pristine()
+            ours = loaded.spec.is_built_in
+            self.send(self.caller.score(sequence, loaded, view))
 
     def refuse(self, scorings: list[list[int]], error: Exception) -> None:
         """Every scoring of a session that cannot be read ends so."""

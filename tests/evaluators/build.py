@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from types import ModuleType
@@ -66,10 +67,17 @@ def run(name: str, view: SessionView, /, **params: Any) -> dict[str, EvaluationR
     module, evaluate = load(name)
     if hasattr(module, "check_params"):
         module.check_params(params)
-    returned = evaluate(view.pristine(), **params)
+    read = view.pristine()
+    before = deepcopy(_contents(read))
+    returned = evaluate(read, **params)
     if asyncio.iscoroutine(returned):
         returned = asyncio.run(returned)
+    assert _contents(read) == before, f"{name} changed what it read; the next built-in evaluator reads the same"
     rows: Sequence[EvaluationResult] = [returned] if isinstance(returned, EvaluationResult) else returned
     assert len({row.name for row in rows}) == len(rows)
     assert all(row.explanation and row.evidence is not None for row in rows)
     return {row.name: row for row in rows}
+
+
+def _contents(view: SessionView) -> list[dict[str, Any]]:
+    return [one.decoded().__dict__ for one in (view.session, *view.nodes)]
