@@ -48,9 +48,14 @@ def run(
         child = subprocess.Popen(command, cwd=folder, env=dict(environment), stdout=output, stderr=output)
         watch = threading.Timer(LIMIT, _kill_tree, [child.pid])
         watch.start()
-        # wait4 and not wait: the usage it gives is this child's, and of every descendant that was waited for.
-        _, status, usage = os.wait4(child.pid, 0)
-        watch.cancel()
+        try:
+            # wait4 and not wait: the usage it gives is this child's, and of every descendant that was waited for.
+            _, status, usage = os.wait4(child.pid, 0)
+        except BaseException:  # Ctrl-C, or told to end
+            _kill_tree(child.pid)
+            raise
+        finally:
+            watch.cancel()
         wall = time.monotonic() - began
         child.returncode = os.waitstatus_to_exitcode(status)
         output.seek(0)
