@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from decimal import Decimal
+from operator import itemgetter
 from typing import Any, Final
 
 import orjson
@@ -15,7 +16,7 @@ import orjson
 from rejudge.models.session import Node, PayloadBlobs
 from rejudge.otel.text import clean_value
 
-_FACTS: Final = tuple(sorted(set(Node.model_fields) - Node.lazy_fields - {"cost_status"}))
+_facts_of: Final = itemgetter(*sorted(set(Node.model_fields) - Node.lazy_fields - {"cost_status"}))
 
 
 def digest_of_session(session: dict[str, Any], nodes: list[dict[str, Any]]) -> str:
@@ -37,11 +38,7 @@ def sealed(session: dict[str, Any], nodes: list[dict[str, Any]]) -> tuple[str, l
     for facts in nodes:
         blob = _blobs_of(facts)
         blobs.append(blob)
-        digest.update(b"\n")
-        digest.update(_dumps([facts[name] for name in _FACTS]))
-        digest.update(b"\n")
-        digest.update(blob[0] or b"")
-        digest.update(blob[1] or b"")
+        digest.update(b"".join((b"\n", _dumps(_facts_of(facts)), b"\n", blob[0] or b"", blob[1] or b"")))
     return digest.hexdigest(), blobs
 
 
@@ -67,7 +64,7 @@ def _canonical(session: dict[str, Any]) -> bytes:
         return orjson.dumps(session, default=str, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
 
 
-def _dumps(facts: list[Any]) -> bytes:
+def _dumps(facts: tuple[Any, ...]) -> bytes:
     try:
         return orjson.dumps(facts, default=_plain)
     except TypeError:
