@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from typing import Any
@@ -74,10 +75,21 @@ def paused(api: str, process: subprocess.Popen[str], pause: int) -> dict[str, An
             f"{api}/flow_runs/filter",
             {"flow_runs": {"state": {"type": {"any_": ["PAUSED"]}}}, "flows": {"name": {"any_": ["label-sessions"]}}},
         )
-        return bool(found) and found[0]["state"]["state_details"]["pause_key"] == f"label-{pause}"
+        there = bool(found) and found[0]["state"]["state_details"]["pause_key"] == f"label-{pause}"
+        return there and has_form(api, found[0])
 
     wait_until(is_paused, seconds=60)
     return found[0]
+
+
+def has_form(api: str, run: dict[str, Any]) -> bool:
+    """Whether the form is there too: Prefect stores it after the run has paused."""
+    try:
+        return bool(form_of(api, run))
+    except urllib.error.HTTPError as error:
+        if error.code != 404:
+            raise
+        return False
 
 
 def form_of(api: str, run: dict[str, Any]) -> str:
