@@ -38,15 +38,19 @@ def sources_of(
         if agent_id is None:
             return
         found: dict[str, tuple[str, str]] = {}
+        wanted = set(keys)
         mine = select(sessions.id, sessions.source, sessions.external_id).where(sessions.agent_id == agent_id)
-        for batch in _batches(sorted({external_id for _, external_id in keys})):
+        for batch in _batches(sorted({external_id for _, external_id in wanted})):
             for row in connection.execute(mine.where(sessions.external_id.in_(batch))):
-                if (row[1], row[2]) in keys:
+                if (row[1], row[2]) in wanted:
                     found[row[0]] = (row[1], row[2])
-        by_trace = mine.join(core.session_traces, traces.session_id == sessions.id)
         for batch in _batches(sorted(trace_ids)):
-            for row in connection.execute(by_trace.where(traces.trace_id.in_(batch))):
-                found[row[0]] = (row[1], row[2])
+            # Not a join: SQLite would begin it with every session of the agent.
+            holding = select(traces.session_id).where(traces.trace_id.in_(batch))
+            ids = list(connection.execute(holding.distinct()).scalars())
+            if ids:
+                for row in connection.execute(mine.where(sessions.id.in_(ids))):
+                    found[row[0]] = (row[1], row[2])
         for batch in _batches(sorted(found)):
             held: dict[str, list[str]] = {one: [] for one in batch}
             query = select(traces.session_id, traces.trace_id).where(traces.session_id.in_(batch))

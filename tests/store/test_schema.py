@@ -86,3 +86,12 @@ def test_a_server_that_is_away_is_named_without_its_password() -> None:
     with pytest.raises(StoreError) as refusal:
         prepare(database)
     assert "127.0.0.1" in refusal.value.message and "hush" not in refusal.value.message
+
+
+def test_sessions_are_looked_for_by_their_ids_and_not_one_by_one(database: Database) -> None:
+    if not database.is_sqlite:
+        pytest.skip("how a small table is read is PostgreSQL's own business")
+    with database.read() as connection:
+        query = "EXPLAIN QUERY PLAN SELECT id FROM session WHERE agent_id = 'a' AND external_id IN ('b', 'c')"
+        plan = " ".join(row[3] for row in connection.exec_driver_sql(query))
+    assert "external_id=?" in plan

@@ -26,7 +26,7 @@ class SessionRow(Table, table=True):
 
     __tablename__ = "session"
     __table_args__ = (
-        UniqueConstraint("agent_id", "source", "external_id"),
+        UniqueConstraint("agent_id", "external_id", "source"),  # in this order: sessions are looked for by their ids
         Index("session_by_start", "started_at"),
     )
 

@@ -127,7 +127,7 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["agent_id"], ["agent.id"], name=op.f("fk_session_agent_id")),
         sa.ForeignKeyConstraint(["parent_session_id"], ["session.id"], name=op.f("fk_session_parent_session_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_session")),
-        sa.UniqueConstraint("agent_id", "source", "external_id", name=op.f("uq_session_agent_id_source_external_id")),
+        sa.UniqueConstraint("agent_id", "external_id", "source", name=op.f("uq_session_agent_id_external_id_source")),
         sa.UniqueConstraint("number", name=op.f("uq_session_number")),
     )
     with op.batch_alter_table("session", schema=None) as batch_op:
