@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Final
+
+import orjson
 
 from rejudge.models.session import Node, PayloadBlobs
 from rejudge.otel.conventions.histories import history_of
@@ -133,9 +136,26 @@ def _damage(span: Span) -> str | None:
     return "redacted" if span.redacted else "truncated" if span.truncated else None
 
 
-def node_of(facts: dict[str, Any], blobs: PayloadBlobs | None = None) -> Node:
-    """The node of some facts, unchecked, with the JSON of its payloads where it is at hand."""
-    return Node.from_facts(facts, blobs=blobs)
+def node_of(facts: dict[str, Any], blobs: PayloadBlobs) -> Node:
+    """The node of some facts, unchecked. Its payloads stay as their JSON: as objects they take five times the room.
+
+    Args:
+        facts: Taken over, without their payloads.
+        blobs: The JSON of those, as `rejudge.otel.digest` wrote it.
+    """
+    for name in Node.lazy_fields:
+        del facts[name]
+    return Node.from_facts(facts, partial(_payloads_in, blobs), blobs=blobs)
+
+
+def _payloads_in(blobs: PayloadBlobs) -> dict[str, Any]:
+    pair, attributes = blobs
+    inputs, outputs = (None, None) if pair is None else orjson.loads(pair)
+    return {
+        "inputs": inputs,
+        "outputs": outputs,
+        "attributes": None if attributes is None else orjson.loads(attributes),
+    }
 
 
 def tokens_of(reading: Reading) -> tuple[int | None, int | None, int | None, int | None, int | None]:
