@@ -15,7 +15,7 @@ from rejudge.store.engine import Database
 from rejudge.store.sources import sources_of
 from rejudge.store.writing import Placement, Saved, save_recordings
 
-NODES_A_TRANSACTION: Final = 4000
+NODES_A_TRANSACTION: Final = 2500
 """How many nodes, about, are written at once: a killed import loses at most that many, in whole sessions."""
 
 

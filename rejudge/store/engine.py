@@ -119,7 +119,7 @@ def _set_up_sqlite(connection: Any, _record: object) -> None:
         "synchronous=NORMAL",
         "foreign_keys=ON",
         f"busy_timeout={BUSY_TIMEOUT_MS}",
-        "cache_size=-32768",
+        "cache_size=-8192",
         "temp_store=MEMORY",
     ):
         cursor.execute(f"PRAGMA {pragma}")
