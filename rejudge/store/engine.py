@@ -115,7 +115,6 @@ def _set_up_sqlite(connection: Any, _record: object) -> None:
     connection.isolation_level = None  # we send BEGIN ourselves
     cursor = connection.cursor()
     for pragma in (
-        "page_size=8192",  # of a new file: packs and spans are some kilobytes each
         "journal_mode=WAL",
         "synchronous=NORMAL",
         "foreign_keys=ON",
