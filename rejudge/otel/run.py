@@ -33,7 +33,7 @@ def _with_facts(recording: Recording, known: dict[str, Any]) -> Recording:
 
     view = recording.view
     # The records were made a moment ago from these very dicts, and nobody has seen them yet.
-    nodes = [node.__dict__ for node in view.nodes]
+    nodes = [node.decoded().__dict__ for node in view.nodes]
     facts = {**view.session.__dict__, **known, "digest": ""}
     facts["digest"] = digest_of_session(facts, nodes)
     price(facts, nodes)
