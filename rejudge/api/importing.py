@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from rejudge.models.recording import Recording
-from rejudge.otel import Assembler, Known, Options, Refusal, read
+from rejudge.otel import Assembler, Batch, Known, Options, Refusal, read
 from rejudge.otel.collecting import CollectingLater
 from rejudge.store.engine import Database
 from rejudge.store.sources import sources_of
@@ -61,14 +61,9 @@ def import_traces(
     """
     refused: list[Refusal] = []
     counted = _Progress(progress)
-    placement = Placement(agent=agent, tags=tuple(tags))
-    saved: list[Saved] = []
-    with Assembler(options or Options()) as assembler, CollectingLater():
-        for batch in read(paths, refuse=refused.append, stdin=stdin, progress=counted.add_bytes):
-            assembler.add(batch)
-        for group in in_transactions(assembler.recordings(known_sources(database, agent))):
-            saved += save_recordings(database, group, placement)
-            counted.set_sessions(len(saved))
+    with CollectingLater():
+        batches = read(paths, refuse=refused.append, stdin=stdin, progress=counted.add_bytes)
+        saved = _save(database, batches, Placement(agent=agent, tags=tuple(tags)), options or Options(), counted)
     outcomes = Counter(one.outcome for one in saved)
     return ImportReport(
         new=outcomes["new"],
@@ -77,6 +72,19 @@ def import_traces(
         refused=tuple(refused),
         session_ids=tuple(dict.fromkeys(one.session_id for one in saved)),
     )
+
+
+def _save(
+    database: Database, batches: Iterable[Batch], placement: Placement, options: Options, counted: _Progress
+) -> list[Saved]:
+    saved: list[Saved] = []
+    with Assembler(options) as assembler:
+        for batch in batches:
+            assembler.add(batch)
+        for group in in_transactions(assembler.recordings(known_sources(database, placement.agent))):
+            saved += save_recordings(database, group, placement)
+            counted.set_sessions(len(saved))
+    return saved
 
 
 def known_sources(database: Database, agent: str) -> Callable[..., Iterable[Known]]:

@@ -52,6 +52,7 @@ def _assemble(group: Group, options: Options) -> Recording | None:
     spans = [item.span for item in items] if group.spans else ()
     for item in items:
         item.untie()
+    del items, nodes, blobs  # what was read out of the spans need not lie beside their packed form
     return Recording(view, tuple(sorted(group.trace_ids)), pack(spans, records))
 
 
