@@ -9,6 +9,7 @@ import subprocess
 import urllib.request
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -252,18 +253,17 @@ def evaluate(session, *, folder: str):
 
 
 @pytest.mark.parametrize(
-    ("limit", "decay", "most"),
-    [(None, 0.0, 8), (2, 0.0, 2)],
-    ids=["several at once", "a global limit of 2"],
+    ("workers", "limit", "most"),
+    [(1, None, 8), (2, 2, 2)],
+    ids=["several at once in a chunk", "a global limit of 2 over two chunks"],
 )
 def test_slow_evaluators_wait_together_within_the_limit_of_their_backend(
-    twelve: Commands, limit: int | None, decay: float, most: int, served: Commands
+    twelve: Commands, workers: int, limit: int | None, most: int, served: Commands
 ) -> None:
+    twelve = replace(twelve, environment={**twelve.environment, "REJUDGE_WORKERS": str(workers)})
     api = served("up", "--json").document["api_url"]
     if limit is not None:
-        post(
-            f"{api}/v2/concurrency_limits/", {"name": "rejudge-desk", "limit": limit, "slot_decay_per_second": decay}
-        )
+        post(f"{api}/v2/concurrency_limits/", {"name": "rejudge-desk", "limit": limit})
     try:
         spans = twelve.folder / "spans"
         spans.mkdir()
