@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import os
 import signal
 import subprocess
@@ -56,13 +55,34 @@ def waiting(request: pytest.FixtureRequest, bench: Bench) -> Callable[..., Any]:
     return lambda **changes: bench.register(source, **changes)
 
 
-def test_several_sessions_are_in_flight_at_once(bench: Bench, waiting: Callable[..., Any]) -> None:
-    judge = Assignment(waiting(), {"seconds": 0.2})
-    bench.score(judge, inputs=["warm"])
-    started = time.monotonic()
-    outcomes = bench.score(judge, inputs=range(16))  # it declares itself slow
-    assert {outcome.status for outcome in outcomes.values()} == {"scored"}
-    assert 0.35 < time.monotonic() - started < 2
+MEETS = """
+import asyncio, threading, time
+MODE = "slow"
+PATIENCE = time.monotonic() + 30
+lock = threading.Lock()
+now = most = 0
+
+async def evaluate(session):
+    global now, most
+    with lock:
+        now += 1
+        most = max(most, now)
+    while most < 8 and time.monotonic() < PATIENCE:
+        await asyncio.sleep(0.01)
+    await asyncio.sleep(0.01)
+    with lock:
+        now -= 1
+    return most
+"""
+
+
+@pytest.mark.parametrize("kind", ["async", "sync"])
+def test_several_sessions_are_in_flight_at_once(bench: Bench, kind: str) -> None:
+    source = MEETS
+    if kind == "sync":
+        source = MEETS.replace("async def", "def").replace("await asyncio.sleep", "time.sleep")
+    outcomes = bench.score(bench.register(source), inputs=range(16))  # it declares itself slow
+    assert [outcome.results[0]["score"] for outcome in outcomes.values()] == [8] * 16
 
 
 def test_each_ends_its_own_scoring_among_many_in_flight(bench: Bench, waiting: Callable[..., Any]) -> None:
@@ -114,17 +134,17 @@ def test_what_comes_late_is_not_taken_for_another_scorings_result(bench: Bench) 
         time.sleep(session.session.inputs)
         return session.session.inputs
     """
-    spec = bench.register(source, time_limit=1.0)
+    spec = bench.register(source, time_limit=2.0)
 
     def later() -> Iterator[SessionJob]:
-        yield SessionJob(session(2.0), [("overdue", 0)])
-        time.sleep(0.7)
-        yield SessionJob(session(0.6), [("in flight then", 0)])
+        yield SessionJob(session(3.5), [("overdue", 0)])
+        time.sleep(1.5)
+        yield SessionJob(session(1.0), [("in flight then", 0)])
 
     first = {one.key: one.status for one in bench.pool.score([Assignment(spec)], later())}
-    second = bench.score(spec, inputs=[0.8])
+    second = bench.score(spec, inputs=[1.2])  # the first one's result would come in the middle of it
     assert first == {"overdue": "timed_out", "in flight then": "scored"}
-    assert second["check:0.8"].results[0]["score"] == 0.8
+    assert second["check:1.2"].results[0]["score"] == 1.2
 
 
 def test_async_evaluators_share_one_loop(bench: Bench) -> None:
@@ -147,12 +167,25 @@ def test_async_evaluators_in_turn_end_their_own_scorings(bench: Bench) -> None:
 
 
 def test_results_come_as_they_are_made(bench: Bench) -> None:
-    spec = bench.register("import time\ndef evaluate(session):\n    time.sleep(0.2); return True\n")
-    bench.score(spec)
-    started = time.monotonic()
+    # Each scoring waits until the result before it has arrived.
+    source = f"""
+    import time
+    from pathlib import Path
+    folder = Path({str(bench.folder)!r})
+    def evaluate(session):
+        before = folder / f"arrived-{{session.session.inputs - 1}}"
+        while not before.exists():
+            time.sleep(0.01)
+        return True
+    """
+    spec = bench.register(source, time_limit=20)
+    (bench.folder / "arrived--1").touch()
     jobs = [SessionJob(session(number), [(str(number), 0)]) for number in range(5)]
-    arrived = [time.monotonic() - started for _ in bench.pool.score([Assignment(spec)], jobs)]
-    assert all(later - earlier > 0.1 for earlier, later in itertools.pairwise(arrived))
+    statuses = []
+    for outcome in bench.pool.score([Assignment(spec)], jobs):
+        statuses.append(outcome.status)
+        (bench.folder / f"arrived-{outcome.key}").touch()
+    assert statuses == ["scored"] * 5
 
 
 def test_stopping_leaves_the_rest_alone(bench: Bench) -> None:
