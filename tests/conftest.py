@@ -11,12 +11,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 from sqlalchemy.engine import make_url
 
 from rejudge.store.engine import Database, connect
 from rejudge.store.schema import prepare
 
 _COUNT = itertools.count(1)
+
+# Hypothesis fails an example that takes more than 200 ms, and one that is made slowly: that is the machine's doing.
+settings.register_profile("unhurried", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("unhurried")
 
 
 @pytest.fixture(scope="session")

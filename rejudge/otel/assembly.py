@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 from rejudge.models.recording import Recording
-from rejudge.models.session import Session, SessionView
-from rejudge.otel.asked import restore_arguments
+from rejudge.models.session import PayloadBlobs, Session, SessionView
+from rejudge.otel.asked import is_bare, restore_arguments
 from rejudge.otel.collecting import CollectingLater
 from rejudge.otel.conventions import CONVENTIONS
 from rejudge.otel.costs import price
-from rejudge.otel.digest import sealed
-from rejudge.otel.facts import facts_of, node_of
+from rejudge.otel.digest import blobs_of, sealed
+from rejudge.otel.facts import facts_of, messages_after, node_of
 from rejudge.otel.failures import Failure, failure_of
 from rejudge.otel.grouping import Group
 from rejudge.otel.inferred import inferred_tools
@@ -43,9 +43,9 @@ def _assemble(group: Group, options: Options) -> Recording | None:
             return None
     _name_nodes(items)
     failures = {id(item): failure for item in items if (failure := failure_of(item)) is not None}
-    nodes = _nodes(items, failures)
+    nodes, blobs = _nodes(items, failures)
     facts = session_facts(items, nodes, failures, records, source=group.source, external_id=group.external_id)
-    facts["digest"], blobs = sealed(facts, nodes)
+    facts["digest"] = sealed(facts, nodes, blobs)
     if options.price:
         price(facts, nodes)
     view = SessionView(Session.from_facts(facts), list(map(node_of, nodes, blobs)))
@@ -84,15 +84,49 @@ def _name_nodes(items: Sequence[Item]) -> None:
         item.node_id = span.span_id if seen[span.span_id] == 1 else f"{span.trace_id}:{span.span_id}"
 
 
-def _nodes(items: list[Item], failures: dict[int, Failure]) -> list[dict[str, Any]]:
-    nodes: list[dict[str, Any]] = []
+def _nodes(items: list[Item], failures: dict[int, Failure]) -> tuple[list[dict[str, Any]], list[PayloadBlobs]]:
+    """The facts of the nodes, and the JSON of their payloads.
+
+    It is written as soon as a payload is known: as objects, all payloads of a session take five times the room.
+    """
+    found = _facts_of_nodes(items, failures)
+    if not any(item.kind == "tool" and not item.elided for item in items):
+        nodes = inferred_tools(list(found))
+        return nodes, list(map(_written, nodes))
+    nodes, blobs, bare = [], [], []
+    for facts in found:
+        if is_bare(facts):
+            bare.append(len(nodes))
+        nodes.append(facts)
+        blobs.append(_NOTHING if is_bare(facts) else _written(facts))
+    if bare:
+        calls = (item for item in items if item.kind == "llm" and not item.elided)
+        said = (message for call in calls for message in messages_after(call.reading))
+        restore_arguments([nodes[position] for position in bare], said)
+        for position in bare:
+            blobs[position] = _written(nodes[position])
+    return nodes, blobs
+
+
+_NOTHING: Final[PayloadBlobs] = (None, None)
+
+
+def _written(facts: dict[str, Any]) -> PayloadBlobs:
+    """The JSON of a node's payloads, which its facts do not keep."""
+    blobs = blobs_of(facts)
+    facts["inputs"] = facts["outputs"] = None
+    return blobs
+
+
+def _facts_of_nodes(items: list[Item], failures: dict[int, Failure]) -> Iterator[dict[str, Any]]:
+    index = 0
     subagents = _subagents(items)
     linked = any(item.span.links for item in items)
     by_key = {(item.span.trace_id, item.span.span_id): item for item in items} if linked else {}
     for item in items:
         if item.elided:
             continue
-        facts = facts_of(item, len(nodes), failures.get(id(item)), subagent=id(item) in subagents)
+        facts = facts_of(item, index, failures.get(id(item)), subagent=id(item) in subagents)
         parent = _kept(item.parent)
         if parent is not None:
             facts["parent_id"] = parent.node_id
@@ -104,13 +138,12 @@ def _nodes(items: list[Item], failures: dict[int, Failure]) -> list[dict[str, An
                     kept.node_id for link in item.span.links if (kept := _kept(by_key.get(link))) is not None
                 )
             )
-        nodes.append(facts)
-        for number, more in enumerate(item.reading.extra_calls or (), start=1):
-            nodes.append(_extra(item, facts, more, number, len(nodes)))
-    if not any(facts["node_type"] == "tool_call" for facts in nodes):
-        return inferred_tools(nodes)
-    restore_arguments(nodes)
-    return nodes
+        further = item.reading.extra_calls
+        index += 1
+        yield facts
+        for number, more in enumerate(further or (), start=1):
+            yield _extra(item, facts, more, number, index)
+            index += 1
 
 
 def _kept(item: Item | None) -> Item | None:

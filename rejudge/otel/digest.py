@@ -1,12 +1,13 @@
 """The session digest: SHA-256 over a canonical form that does not depend on order of arrival or on prices.
 
 The form is one line for the session and two for each node: its facts in a fixed order, and the JSON of its payloads.
-That JSON is handed back too, for a store keeps the same.
+That JSON is what a store keeps.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from decimal import Decimal
 from operator import itemgetter
 from typing import Any, Final
@@ -24,25 +25,23 @@ def digest_of_session(session: dict[str, Any], nodes: list[dict[str, Any]]) -> s
 
     Called before anything is estimated: a digest changes with what was recorded, never with a price list.
     """
-    return sealed(session, nodes)[0]
+    return sealed(session, nodes, map(blobs_of, nodes))
 
 
-def sealed(session: dict[str, Any], nodes: list[dict[str, Any]]) -> tuple[str, list[PayloadBlobs]]:
-    """The digest of a session, and the JSON of its nodes' payloads.
+def sealed(session: dict[str, Any], nodes: Iterable[dict[str, Any]], blobs: Iterable[PayloadBlobs]) -> str:
+    """The same, of nodes whose payloads are written already: their `blobs_of`, in the order of the nodes."""
+    digest = hashlib.sha256()
+    digest.update(_canonical(session))
+    for facts, (payload, attributes) in zip(nodes, blobs, strict=True):
+        digest.update(b"".join((b"\n", _dumps(_facts_of(facts)), b"\n", payload or b"", attributes or b"")))
+    return digest.hexdigest()
+
+
+def blobs_of(facts: dict[str, Any]) -> PayloadBlobs:
+    """The JSON of a node's payloads.
 
     What no row may hold (nested too deep, a lone surrogate, an endless integer) is cleaned in the facts themselves.
     """
-    digest = hashlib.sha256()
-    digest.update(_canonical(session))
-    blobs = []
-    for facts in nodes:
-        blob = _blobs_of(facts)
-        blobs.append(blob)
-        digest.update(b"".join((b"\n", _dumps(_facts_of(facts)), b"\n", blob[0] or b"", blob[1] or b"")))
-    return digest.hexdigest(), blobs
-
-
-def _blobs_of(facts: dict[str, Any]) -> PayloadBlobs:
     inputs, outputs, attributes = facts["inputs"], facts["outputs"], facts["attributes"]
     try:
         return (
@@ -52,7 +51,7 @@ def _blobs_of(facts: dict[str, Any]) -> PayloadBlobs:
     except TypeError:
         for name in ("inputs", "outputs", "attributes"):
             facts[name] = clean_value(facts[name])
-        return _blobs_of(facts)
+        return blobs_of(facts)
 
 
 def _canonical(session: dict[str, Any]) -> bytes:

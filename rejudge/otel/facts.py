@@ -239,17 +239,13 @@ def _tools(definitions: Any) -> list[Any]:
 
 
 def messages_before(reading: Reading) -> list[Message]:
-    """What went into a call, normalised; done once."""
-    if reading.messages_in is None:
-        reading.messages_in = history_of(reading.input_messages)
-    return reading.messages_in
+    """What went into a call, normalised. Not kept: the messages of all calls at once are what memory goes to."""
+    return history_of(reading.input_messages) if reading.messages_in is None else reading.messages_in
 
 
 def messages_after(reading: Reading) -> list[Message]:
-    """What came out of a call, normalised; done once."""
-    if reading.messages_out is None:
-        reading.messages_out = output_messages_of(reading.output_messages)
-    return reading.messages_out
+    """What came out of a call, normalised; not kept."""
+    return output_messages_of(reading.output_messages) if reading.messages_out is None else reading.messages_out
 
 
 _known_systems: dict[str, list[dict[str, Any]]] = {}

@@ -48,12 +48,15 @@ class Lines:
     """Collects one line per span and record, and one per resource before its first use."""
 
     def __init__(self) -> None:
-        self.size = 0
-        """Bytes of the lines so far."""
-        self._lines: list[bytes] = []
+        self._text = bytearray()
         self._numbers: dict[int, int] = {}
         self._resources: list[dict[str, Any]] = []  # keeps ids from being used again
         self._known: dict[bytes, int] = {}
+
+    @property
+    def size(self) -> int:
+        """Bytes of the lines so far."""
+        return len(self._text)
 
     def add_span(self, span: Span) -> None:
         """Add the line of a span."""
@@ -75,9 +78,9 @@ class Lines:
             ]
         )  # fmt: skip
 
-    def take(self) -> bytes:
+    def take(self) -> bytearray:
         """All lines, joined; what is added afterwards starts anew."""
-        text = b"\n".join(self._lines)
+        text = self._text
         self.__init__()  # type: ignore[misc]
         return text
 
@@ -89,15 +92,18 @@ class Lines:
             number = self._known.get(line)  # equal resources of several requests are one
             if number is None:
                 number = self._known[line] = len(self._known)
-                self._lines.append(line)
-                self.size += len(line) + 1
+                self._append(line)
             self._numbers[id(resource)] = number
         return number
 
     def _add(self, row: list[Any]) -> None:
-        line = _dumps(row)
-        self._lines.append(line)
-        self.size += len(line) + 1
+        self._append(_dumps(row))
+
+    def _append(self, line: bytes) -> None:
+        # At once to the others: kept apart until the end, the lines of a large session take its room twice.
+        if self._text:
+            self._text += b"\n"
+        self._text += line
 
 
 def read_lines(lines: Sequence[bytes]) -> Batch:

@@ -92,7 +92,7 @@ def start_performing(database: Database, agent: str) -> subprocess.Popen[str]:
     return subprocess.Popen([sys.executable, "-c", PERFORM, url, agent], cwd=ROOT, stdout=subprocess.PIPE, text=True)
 
 
-def until(condition: Callable[[], object], *, seconds: float = 15) -> None:
+def until(condition: Callable[[], object], *, seconds: float = 60) -> None:
     """Return once the condition holds."""
     deadline = time.monotonic() + seconds
     while not condition():

@@ -97,7 +97,7 @@ def test_two_processes_that_race_make_one_replay_and_run_it_once(
     database: Database, tmp_path: Path, slow: str
 ) -> None:
     racers = [start_performing(database, slow) for _ in range(2)]
-    told = [racer.communicate(timeout=60)[0].split()[1:] for racer in racers]
+    told = [racer.communicate(timeout=120)[0].split()[1:] for racer in racers]
     assert sorted(created for created, *_ in told) == ["False", "True"]
     assert told[0][1:] == told[1][1:] and told[0][2] == "completed"
     assert len(lines(tmp_path / "began")) == 1 and sessions(database) == 1
@@ -116,7 +116,7 @@ def test_killed_in_the_middle_and_run_again_there_is_one_session(
     ended = replaying.perform(database, replay.id)
     assert (ended.status, ended.owner, sessions(database)) == ("completed", None, 1)
     assert len(lines(tmp_path / "began")) == 2
-    until(lambda: not running_in(tmp_path), seconds=8)
+    until(lambda: not running_in(tmp_path), seconds=20)
 
 
 def test_a_canceled_replay_leaves_no_session_and_no_process_and_is_run_anew_when_asked_for(

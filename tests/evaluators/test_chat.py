@@ -94,10 +94,10 @@ def test_what_cannot_go_well_is_not(reply: Reply, words: str) -> None:
 
 def test_a_slow_answer_is_not_waited_for() -> None:
     begun = time.monotonic()
-    with ModelServer([says("late", delay=1.5)]) as server, pytest.raises(EvaluationError, match=r"within 0\.2 s"):
+    with ModelServer([says("late", delay=30)]) as server, pytest.raises(EvaluationError, match=r"within 0\.2 s"):
         asked(server, timeout=0.2)
 
-    assert time.monotonic() - begun < 3
+    assert time.monotonic() - begun < 20
 
 
 def test_a_server_that_is_away_is_retryable() -> None:

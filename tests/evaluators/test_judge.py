@@ -368,7 +368,7 @@ def misbehaving(truth: dict[str, bool]) -> Any:
         says_json({"resolved": {"reason": "?", "probability_yes": 7}}),
         says_json({"other": 1}),
         says("", finish_reason="length"),
-        says_json(GOOD, delay=1.2),
+        says_json(GOOD, delay=3),
     ]
 
     def reply(request: Request) -> Reply:
@@ -418,7 +418,7 @@ async def _score(views: list[SessionView], questions: dict[str, Any]) -> list[Ev
         async with slots:
             for attempt in range(12):
                 try:
-                    (row,) = await evaluate(view, questions=questions, timeout=0.8)
+                    (row,) = await evaluate(view, questions=questions, timeout=2)
                     return row
                 except EvaluationError as error:
                     if not error.retryable:

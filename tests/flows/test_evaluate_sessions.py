@@ -200,7 +200,7 @@ def test_interrupted_it_stops_at_once_and_keeps_what_was_finished(commands: Comm
     try:
         wait_until(lambda: scored(store) > 0)
         running.send_signal(number)
-        assert running.wait(timeout=15) == 130
+        assert running.wait(timeout=60) == 130
     finally:
         end_group(running)
     statuses = Counter(one.status for one in scorings(commands))

@@ -123,10 +123,10 @@ def test_a_run_that_was_ended_is_taken_up_where_it_was(desk: Commands, number: s
     try:
         wait_until(lambda: bool(lines(desk.folder / "began")))
         running.send_signal(number)
-        assert running.wait(timeout=20) == (-9 if number is signal.SIGKILL else 130)
+        assert running.wait(timeout=60) == (-9 if number is signal.SIGKILL else 130)
     finally:
         end_group(running)
-    wait_until(lambda: not running_in(desk.folder), seconds=8)
+    wait_until(lambda: not running_in(desk.folder), seconds=20)
     (desk.folder / "slow").unlink()
     (desk.folder / "began").unlink()
     ended = desk(*words, "--json")

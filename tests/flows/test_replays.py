@@ -51,7 +51,7 @@ MISBEHAVING = """
         if inputs == "crashes":
             os.kill(os.getpid(), signal.SIGSEGV)
         if inputs == "prints":
-            for _ in range(1000):
+            for _ in range(200):
                 sys.stdout.write("x" * 100_000)
         return inputs
 """
@@ -130,7 +130,7 @@ def test_killed_in_the_middle_and_run_again_there_is_one_session(desk_anywhere: 
         running.kill()
     finally:
         end_group(running)
-    wait_until(lambda: not running_in(desk.folder), seconds=8)
+    wait_until(lambda: not running_in(desk.folder), seconds=20)
     (desk.folder / "slow").unlink()
     assert (replays(desk)[0]["status"], results(desk)) == ("running", [])
     again = desk("replay", "run", "1", "--agent", "slow@1", "--json")
@@ -145,7 +145,7 @@ def test_interrupted_the_agent_is_ended_and_the_replay_is_canceled(desk: Command
     try:
         wait_until(lambda: bool(lines(desk.folder / "began")))
         running.send_signal(number)
-        assert running.wait(timeout=20) == 130
+        assert running.wait(timeout=60) == 130
     finally:
         end_group(running)
     assert not running_in(desk.folder)
@@ -177,7 +177,7 @@ def test_agents_that_misbehave_end_in_time_and_the_next_ones_are_fine(commands: 
         for inputs in ENDS:
             head = Session(external_id=inputs, source="test", inputs=inputs, outputs=inputs, digest=inputs)
             save_recordings(store.database, [Recording(SessionView(head))], Placement(agent="bad", tags=("all",)))
-        register(store.database, tmp_path, MISBEHAVING, name="bad", timeout=2)
+        register(store.database, tmp_path, MISBEHAVING, name="bad", timeout=4)
     assert commands("cohort", "create", "all", "--tag", "all").code == 0
     assert commands("experiment", "create", "same", "--evaluator", "rejudge/latency@latest").code == 0
     ended = commands("experiment", "run", "same", "--cohort", "all@1", "--json")
@@ -188,8 +188,8 @@ def test_agents_that_misbehave_end_in_time_and_the_next_ones_are_fine(commands: 
         assert {name: one.status for name, one in made.items()} == ENDS
         for one in made.values():
             assert one.started_at is not None and one.ended_at is not None and one.result is not None
-            assert (one.ended_at - one.started_at).total_seconds() < 2 + 5
-            assert one.result["output_bytes"] == (100_000_000 if one is made["prints"] else 0)
+            assert (one.ended_at - one.started_at).total_seconds() < 4 + 20
+            assert one.result["output_bytes"] == (20_000_000 if one is made["prints"] else 0)
     failed = ended.document["replays"]["failed"]
     assert {one["status"] for one in failed} == {"timed_out", "crashed"} and all(one["reason"] for one in failed)
     assert not running_in(tmp_path)

@@ -18,12 +18,7 @@ def test_a_tools_bare_argument_is_the_argument_that_the_model_asked_for() -> Non
 
 
 def test_a_value_that_nobody_asked_for_stays_as_it_is() -> None:
-    said = {
-        "messages": [{"parts": [{"type": "tool_call", "id": "c1", "name": "look", "arguments": {"q": "a", "n": 1}}]}]
-    }
-    nodes = [
-        {"node_type": "llm_call", "inputs": None, "outputs": said, "tool_name": None, "tool_call_id": None},
-        {"node_type": "tool_call", "inputs": "a", "outputs": None, "tool_name": "look", "tool_call_id": None},
-    ]
-    restore_arguments(nodes)
-    assert nodes[1]["inputs"] == "a"
+    message = {"parts": [{"type": "tool_call", "id": "c1", "name": "look", "arguments": {"q": "a", "n": 1}}]}
+    call = {"node_type": "tool_call", "inputs": "a", "outputs": None, "tool_name": "look", "tool_call_id": None}
+    restore_arguments([call], [message])
+    assert call["inputs"] == "a"

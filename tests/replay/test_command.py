@@ -241,7 +241,8 @@ def test_how_a_command_ends_is_how_its_replay_ends(
 ) -> None:
     from rejudge.replay import agent_spec
 
-    spec = agent_spec(command=command, folder=tmp_path, limits={"timeout_seconds": 1})
+    limit = 1 if status == "timed_out" else 60
+    spec = agent_spec(command=command, folder=tmp_path, limits={"timeout_seconds": limit})
     result = replay_session(session(), spec)
     assert result.status == status and (reason or "") in (result.reason or ""), (result.reason, result.output)
     assert view_of(result).session.inputs == "hello"

@@ -62,9 +62,10 @@ def test_an_agent_that_misbehaves_ends_in_time_with_the_right_status_and_leaves_
     tmp_path: Path, kind: str
 ) -> None:
     source, status = HOSTILE[kind]
+    limit = 1 if status == "timed_out" else 60
     started = time.monotonic()
-    result = replay_session(session(), agent(tmp_path, source, timeout=1))
-    assert time.monotonic() - started < 1 + 5
+    result = replay_session(session(), agent(tmp_path, source, timeout=limit))
+    assert time.monotonic() - started < 20  # of which starting Python takes some
     assert result.status == status, (result.reason, result.output)
     assert not running_in(tmp_path)
     again = replay_session(session(), agent(tmp_path, "def run(inputs): return 'fine'"))

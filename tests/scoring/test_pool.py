@@ -86,19 +86,19 @@ def test_several_sessions_are_in_flight_at_once(bench: Bench, kind: str) -> None
 
 
 def test_each_ends_its_own_scoring_among_many_in_flight(bench: Bench, waiting: Callable[..., Any]) -> None:
-    spec = waiting(time_limit=1.2)
+    spec = waiting(time_limit=2.0)
     inputs = ["hangs", "a", "raises", "b", "exits", "dies", "c", "d"]
     outcomes = bench.score(spec, inputs=inputs, concurrency=4)
     statuses = {key.partition(":")[2]: outcome.status for key, outcome in outcomes.items()}
     failed = {"raises": "failed", "exits": "failed", "hangs": "timed_out", "dies": "crashed"}
     assert statuses == {**dict.fromkeys("abcd", "scored"), **failed}
     assert (outcomes["check:raises"].retryable, outcomes["check:raises"].retry_after) == (True, 2.0)
-    assert outcomes["check:hangs"].error == "it took longer than its limit of 1.2 s"
+    assert outcomes["check:hangs"].error == "it took longer than its limit of 2 s"
 
 
 @pytest.mark.parametrize("given", ["blocks", "stubborn"])
 def test_a_loop_that_is_blocked_blames_the_one_that_blocks_it(bench: Bench, given: str) -> None:
-    spec = bench.register(WAITS, time_limit=0.8)
+    spec = bench.register(WAITS, time_limit=1.5)
     outcomes = bench.score(spec, inputs=["a", given, "b"], concurrency=3)
     assert {key: outcome.status for key, outcome in outcomes.items()} == {
         "check:a": "scored",
@@ -160,7 +160,7 @@ def test_async_evaluators_share_one_loop(bench: Bench) -> None:
 
 
 def test_async_evaluators_in_turn_end_their_own_scorings(bench: Bench) -> None:
-    spec = bench.register(WAITS, time_limit=0.8)
+    spec = bench.register(WAITS, time_limit=1.5)
     inputs = ["a", "hangs", "exits", "blocks", "b"]
     statuses = [outcome.status for outcome in bench.score(spec, inputs=inputs, concurrency=1).values()]
     assert sorted(statuses) == ["failed", "scored", "scored", "timed_out", "timed_out"]
@@ -216,13 +216,13 @@ def test_a_caller_that_stops_listening_leaves_a_pool_that_works(bench: Bench) ->
 def test_a_caller_that_is_busy_costs_the_evaluator_no_time(bench: Bench) -> None:
     spec = bench.register(
         "import time\ndef evaluate(session):\n    time.sleep(0.1); print('x' * 200_000); return True\n",
-        time_limit=0.6,
+        time_limit=1.0,
     )
     jobs = [SessionJob(session(number), [(str(number), 0)]) for number in range(3)]
     statuses = []
     for outcome in bench.pool.score([Assignment(spec)], jobs):
         statuses.append(outcome.status)
-        time.sleep(0.8)
+        time.sleep(1.2)
     assert statuses == ["scored"] * 3
 
 
