@@ -25,7 +25,7 @@ ENDED = {"COMPLETED", "FAILED", "CRASHED", "CANCELLED"}
 
 MISBEHAVING = """
 import os, time
-TIME_LIMIT = 1.5
+TIME_LIMIT = 5
 MEMORY_LIMIT = 300_000_000
 def raises(session):
     if session.session.number == 3:
@@ -43,7 +43,8 @@ def allocates(session):
     if session.session.number == 6:
         held = []
         while True:
-            held.append(bytearray(20_000_000))
+            held.append(bytearray(b"x") * 20_000_000)
+            time.sleep(0.01)
     return 2
 """
 
