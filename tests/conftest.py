@@ -1,4 +1,4 @@
-"""Databases for tests: every test that takes `database` runs on SQLite and on PostgreSQL."""
+"""What surrounds every test; and databases: one that takes `database` runs on SQLite and on PostgreSQL."""
 
 from __future__ import annotations
 
@@ -18,6 +18,18 @@ from rejudge.store.engine import Database, connect
 from rejudge.store.schema import prepare
 
 _COUNT = itertools.count(1)
+
+# Variables of whoever runs the suite that would change what programs print, whom they ask, or what they record.
+_STRAY = {
+    *("CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "FORCE_COLOR", "LINES", "NO_COLOR", "PY_COLORS", "PYTEST_ADDOPTS"),
+    *("TRACEPARENT", "TTY_COMPATIBLE", "TTY_INTERACTIVE"),
+}
+_STRAY_PREFIXES = ("ANTHROPIC_", "LANGCHAIN_", "LANGSMITH_", "OPENAI_", "OTEL_", "PREFECT_", "REJUDGE_")
+for _name in list(os.environ):
+    if _name in _STRAY or (_name.startswith(_STRAY_PREFIXES) and not _name.startswith("REJUDGE_TEST_")):
+        del os.environ[_name]
+for _name in ("NO_PROXY", "no_proxy"):  # the servers of the tests are on this machine
+    os.environ[_name] = ",".join(filter(None, [os.environ.get(_name), "127.0.0.1", "localhost"]))
 
 # Hypothesis fails an example that takes more than 200 ms, and one that is made slowly: that is the machine's doing.
 settings.register_profile("unhurried", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
