@@ -31,7 +31,7 @@ _EXIT_CODES = """## Exit codes
 | 3 | inconclusive or incomplete |
 | 4 | not found, or nothing matched |
 | 5 | conflict |
-| 8 | done in part: something failed, the rest is stored |
+| 8 | done in part: something failed (the machine, a server or rejudge itself, too); the rest is stored |
 | 130 | interrupted |
 """
 

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from http.client import HTTPConnection, HTTPException
 from importlib.metadata import version
@@ -74,7 +74,9 @@ class Server:
 
 
 def variables(chosen: Settings) -> dict[str, str]:
-    """What to set before Prefect is imported."""
+    """What to set before Prefect is imported; its home is there then, where it can be."""
+    with suppress(OSError):  # Prefect warns of a home that it cannot make, and makes no folders above it
+        chosen.prefect_home.mkdir(parents=True, exist_ok=True)
     return {**VARIABLES, "PREFECT_HOME": str(chosen.prefect_home)}
 
 

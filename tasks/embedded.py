@@ -27,6 +27,7 @@ from rejudge.settings import Settings
 from rejudge.tasks import policy
 from rejudge.tasks.connections import ConnectionElsewhere, connection_of
 from rejudge.tasks.leftovers import report_crashes, written_down
+from rejudge.tasks.reaching import reaching
 from rejudge.tasks.states import result_of
 from rejudge.tasks.surroundings import Surroundings, surrounded
 
@@ -94,7 +95,8 @@ def connection_here(
         return connection_of(spec, name, ask_prefect=False)
     except ConnectionElsewhere:
         chosen = settings.current()
-        with _connected(chosen, find_place(chosen, ephemeral=False, say=say)):
+        place = find_place(chosen, ephemeral=False, say=say)
+        with _connected(chosen, place), reaching(place.api_url):
             return connection_of(spec, name, ask_prefect=True)
 
 
@@ -124,7 +126,7 @@ def run_flow(
         if inside:
             return _call(home, request, by=by, place=Place(None, None))
     place = find_place(chosen, ephemeral=ephemeral, say=say)
-    with _connected(chosen, place), _stopped_by_signals(by.stop):
+    with _connected(chosen, place), _stopped_by_signals(by.stop), reaching(place.api_url):
         report_crashes(chosen)
         end = _call(home, request, by=by, place=place)
         if place.api_url is None:

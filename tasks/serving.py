@@ -10,6 +10,7 @@ from rejudge.errors import UsageError
 from rejudge.models.requests import IDS_LIMIT, Request
 from rejudge.served import deployment_name
 from rejudge.tasks import policy
+from rejudge.tasks.reaching import reaching
 
 if TYPE_CHECKING:
     from prefect.client.schemas.responses import DeploymentResponse
@@ -32,6 +33,7 @@ def hand_over(flow: str, request: Request) -> HandedOver:
 
     Raises:
         UsageError: Where nothing serves it: a run that waits for ever is not made.
+        ServerUnreachable: Where Prefect's server does not answer.
     """
     _refuse_too_many_ids(request)
     chosen = settings.current()
@@ -48,7 +50,7 @@ def hand_over(flow: str, request: Request) -> HandedOver:
     from prefect.client.orchestration import get_client
     from prefect.exceptions import ObjectNotFound
 
-    with get_client(sync_client=True) as client:
+    with reaching(api_url), get_client(sync_client=True) as client:
         try:
             deployment = client.read_deployment_by_name(name)
         except ObjectNotFound as error:

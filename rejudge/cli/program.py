@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import sys
@@ -12,10 +13,15 @@ import click
 
 from rejudge import __version__
 from rejudge.cli.groups import LazyGroup
-from rejudge.errors import RejudgeError, UsageError
+from rejudge.errors import PartialFailure, RejudgeError, UsageError
 
 INTERRUPTED: Final = 130
 PIPE_CLOSED: Final = 141
+
+_OF_THE_MACHINE: Final = frozenset(
+    {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.EMFILE, errno.ENFILE}
+)
+"""A full disk and its like: a sentence says all, and where in the code it happened says nothing."""
 
 NOUNS: Final = {
     "session": "rejudge.cli.session:session",
@@ -57,6 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     # Importing makes a million objects that stay: looking through them again and again is an eighth of its time.
     gc.disable()
     gc.set_threshold(50_000, 20, 100)
+    _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         # Recorded text may hold what the terminal's encoding cannot.
         getattr(stream, "reconfigure", lambda **_: None)(errors="backslashreplace")
@@ -81,13 +88,48 @@ def _run(given: list[str]) -> int:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
-        # Nobody reads on; Python would complain once more when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _write_no_more()
         return PIPE_CLOSED
     except SystemExit:
         # How click ends when a pipe closes; its code 1 would say that a gate's rule failed.
         return PIPE_CLOSED
+    except Exception as error:
+        # Left to Python this would be exit code 1: that a gate's rule failed.
+        return _refuse(_unforeseen(error, given), given)
     return code if isinstance(code, int) else 0
+
+
+def _unforeseen(error: Exception, given: list[str]) -> PartialFailure:
+    """What nobody made a sentence of; where it is no matter of the machine, where it happened is told first."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _write_no_more()
+    if isinstance(error, OSError) and error.errno in _OF_THE_MACHINE:
+        where = f": {error.filename!r}" if error.filename else ""
+        return PartialFailure(
+            f"{error.strerror}{where}", mend="see to that, and run it again; what was stored is whole"
+        )
+    message = f"rejudge itself failed: {type(error).__name__}: {error}"
+    if "--json" in given:
+        return PartialFailure(message, mend="report it; without --json it says where it happened")
+    import traceback
+
+    from rejudge.models.safe_text import plain
+
+    print(plain("".join(traceback.format_exception(error))), file=sys.stderr)
+    return PartialFailure(message, mend="report it, with the lines above; what was stored is whole")
+
+
+def _write_no_more() -> None:
+    """Nobody takes what is written to stdout; Python would complain once more when it flushes at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _open_closed_streams() -> None:
+    """A stream that the caller closed (``>&-``) takes everything and keeps nothing."""
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 -- open until the process ends
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 -- open until the process ends
 
 
 def _refuse(error: RejudgeError, given: list[str]) -> int:

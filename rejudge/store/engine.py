@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError
+from sqlalchemy.exc import ArgumentError, DatabaseError, InterfaceError, NoSuchModuleError, OperationalError
 
 from rejudge.errors import StoreError, UsageError
 
@@ -51,8 +51,11 @@ class Database:
     @contextmanager
     def write(self) -> Iterator[Connection]:
         """A transaction: all of it, or nothing where the block raises."""
-        opened = self.engine.connect().execution_options(rejudge_write=True)
-        with _translated(self), opened as connection, connection.begin():
+        with (
+            _translated(self),
+            self.engine.connect() as connection,
+            connection.execution_options(rejudge_write=True).begin(),
+        ):
             yield connection
 
     def make_durable(self) -> None:
@@ -81,10 +84,13 @@ def connect(url: str) -> Database:
     """
     try:
         parsed = make_url(url)
-    except ArgumentError as error:
+    except (ArgumentError, ValueError):
+        # Without the cause: it quotes what it took for the port, which may be the end of a password.
         raise UsageError(
-            "the database URL cannot be read", mend="use sqlite:///file.db or postgresql://user@host/name"
-        ) from error
+            "the database URL cannot be read",
+            mend="use sqlite:///file.db or postgresql://user@host:5432/name; in a password write @, : and / as %40, "
+            "%3A and %2F",
+        ) from None
     backend = parsed.get_backend_name()
     if backend not in ("sqlite", "postgresql"):
         raise UsageError(f"databases of kind {backend!r} are not supported", mend="use sqlite:/// or postgresql://")
@@ -103,12 +109,22 @@ def _make_engine(url: URL) -> Engine:
             raise StoreError("psycopg is not installed", mend='pip install "psycopg[binary]"') from error
     path = Path(url.database or "")
     if path.parent != Path():
-        path.parent.mkdir(parents=True, exist_ok=True)
+        _make_folder(path.parent)
     # Kept open: the last connection that closes copies the whole log into the file.
     engine = create_engine(url, pool_size=8, max_overflow=-1, connect_args={"timeout": BUSY_TIMEOUT_MS / 1000})
     event.listen(engine, "connect", _set_up_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(
+            f"the folder {str(folder)!r} of the database cannot be made: {error.strerror}",
+            mend="go to a folder that is writable, or name another database with REJUDGE_DATABASE_URL",
+        ) from error
 
 
 def _set_up_sqlite(connection: Any, _record: object) -> None:
@@ -136,10 +152,26 @@ def _begin_sqlite(connection: Connection) -> None:
 def _translated(database: Database) -> Iterator[None]:
     try:
         yield
-    except OperationalError as error:
-        where = database.url.render_as_string(hide_password=True)
-        reason = str(error.orig).strip().splitlines()[0] if error.orig else "unknown"
-        mend = "check that the server is up and the URL is right"
-        if database.is_sqlite:
-            mend = "check that the folder is writable and no other program holds the file"
-        raise StoreError(f"the database {where} cannot be used: {reason}", mend=mend) from error
+    except (OperationalError, InterfaceError) as error:
+        raise _unusable(database, error) from error
+    except DatabaseError as error:
+        # Its own class: a file that is no database, or a damaged one. Below it are mistakes in what was asked.
+        if type(error) is not DatabaseError:
+            raise
+        raise _unusable(database, error) from error
+
+
+def _unusable(database: Database, error: DatabaseError | InterfaceError) -> StoreError:
+    where = database.url.render_as_string(hide_password=True)
+    reason = str(error.orig).strip().splitlines()[0] if error.orig else "unknown"
+    return StoreError(f"the database {where} cannot be used: {reason}", mend=_mend(database, reason))
+
+
+def _mend(database: Database, reason: str) -> str:
+    if not database.is_sqlite:
+        return "check that the server is up and the URL is right"
+    if "full" in reason:
+        return "make room on its disk; what was stored before is whole"
+    if "not a database" in reason or "malformed" in reason:
+        return "name another file with REJUDGE_DATABASE_URL, or put a copy of it in its place"
+    return "check that the folder is writable and no other program holds the file"
