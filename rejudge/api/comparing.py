@@ -8,6 +8,7 @@ from typing import Any, cast
 from rejudge.compare import compare
 from rejudge.errors import UsageError
 from rejudge.models.comparison import Comparison, Member, Observation, Run, RunStatus, SideName
+from rejudge.models.failure_line import failure_line
 from rejudge.models.gate import Gate, GateResult
 from rejudge.models.session import Session
 from rejudge.store.cohorts import cohort_members, find_cohort_version_by_id
@@ -158,7 +159,7 @@ def _observation(row: Evaluation, scoring: Scoring, place: tuple[str, int], side
 
 
 def _unscored(scoring: Scoring, place: tuple[str, int], side: SideName) -> Observation:
-    reason = (scoring.error or "").strip().splitlines()
+    reason = failure_line(scoring.error)
     return Observation(
         member=place[0],
         side=side,
@@ -167,7 +168,7 @@ def _unscored(scoring: Scoring, place: tuple[str, int], side: SideName) -> Obser
         version=scoring.evaluator_version,
         params_digest=scoring.params_digest,
         data_type="unscored",
-        unscored=f"{scoring.status}: {reason[-1]}" if reason else scoring.status,
+        unscored=f"{scoring.status}: {reason}" if reason else scoring.status,
         session_id=scoring.session_id,
         scoring_id=scoring.id,
         fingerprint=scoring.fingerprint,

@@ -27,7 +27,7 @@ _SCORING_COLUMNS: dict[str, Callable[[Any], object]] = {
     "status": lambda one: one.status,
     "seconds": lambda one: one.duration_seconds,
     "attempts": lambda one: one.attempts,
-    "error": lambda one: last_line(one.error),
+    "error": lambda one: what_failed(one.error),
 }
 
 
@@ -88,9 +88,8 @@ def said(one: Any) -> object:
     return one.value if one.score is None else one.score
 
 
-def last_line(error: str | None) -> str | None:
+def what_failed(error: str | None) -> str | None:
     """The line of an error that says what happened."""
-    lines = (error or "").strip().splitlines()
-    if not lines:
-        return None
-    return lines[-1] if lines[0].startswith("Traceback") else lines[0]
+    from rejudge.models.failure_line import failure_line
+
+    return failure_line(error)

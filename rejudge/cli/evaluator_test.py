@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rejudge.cli.evaluation import last_line, said
+from rejudge.cli.evaluation import said, what_failed
 from rejudge.cli.opening import opened
 from rejudge.cli.output import Output, output_options, table
 from rejudge.errors import PartialFailure, UsageError
@@ -128,7 +128,7 @@ def _show(output: Output, names: Sequence[str], outcomes: Sequence[ScoringOutcom
     lines: list[tuple[object, ...]] = []
     for name, outcome in zip(names, outcomes, strict=True):
         if not outcome.results:
-            lines.append((name, outcome.status, None, None, None, None, last_line(outcome.error)))
+            lines.append((name, outcome.status, None, None, None, None, what_failed(outcome.error)))
         for row in _rows(outcome):
             why = row.explanation or row.unscored
             lines.append((name, outcome.status, row.name, row.data_type, said(row), row.passed, why))

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Protocol
 
 from rejudge.models.evaluation import DataType
+from rejudge.models.failure_line import failure_line
 from rejudge.scoring.batch import Batch, Chunk
 from rejudge.scoring.outcome import Assignment, ScoringOutcome, SessionJob
 from rejudge.store.engine import Database
@@ -18,9 +19,6 @@ from rejudge.store.scorings import Ended, write_ended
 
 WRITE_SECONDS: Final = 3.0
 """Finished scorings wait no longer than this for the rest of their chunk before they are stored."""
-ERROR_LINE: Final = 300
-"""Characters of an error that a list of failures shows."""
-
 
 _CUT_SHORT: Final = frozenset({"not_run", "crashed"})
 
@@ -192,15 +190,12 @@ def _count(end: ChunkEnd, outcome: ScoringOutcome) -> None:
     session_id, _, position = outcome.key.rpartition("/")
     end.statuses[int(position), outcome.status] += 1
     if outcome.status != "scored":
-        lines = (outcome.error or "").strip().splitlines() or [""]
-        # The last line of a traceback is what happened; a sentence stands alone.
-        line = lines[-1] if lines[0].startswith("Traceback") else lines[0]
         end.unscored.append(
             Unscored(
                 session_id,
                 int(position),
                 outcome.status,
-                line[:ERROR_LINE],
+                failure_line(outcome.error) or "",
                 outcome.retryable,
                 outcome.retry_after,
             )
