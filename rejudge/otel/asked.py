@@ -5,42 +5,46 @@ LangChain hands a tool with one argument that argument; its tracers write down w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from rejudge.otel.conventions.messages import Message
 
 
-def restore_arguments(calls: Sequence[dict[str, Any]], said: Iterable[Message]) -> None:
-    """Give tool calls that have a bare value for arguments the arguments that the model asked for.
+class Asked:
+    """What the models of a session asked of tools."""
 
-    Args:
-        calls: The facts of tool calls that are `is_bare`.
-        said: What models answered, in the order of their calls.
-    """
-    asked: dict[tuple[Any, Any], list[dict[str, Any]]] = {}
-    for part in _requests(said):
-        arguments = part.get("arguments")
-        if isinstance(arguments, dict) and len(arguments) == 1:
-            (value,) = arguments.values()
-            if _is_value(value):
-                asked.setdefault((part.get("name"), value), []).append(part)
-    for facts in calls:
-        for part in asked.get((facts["tool_name"], facts["inputs"]), ()):
+    def __init__(self, said: Iterable[Message]) -> None:
+        """Nothing is looked at before it is needed.
+
+        Args:
+            said: What models answered, in the order of their calls.
+        """
+        self._said = said
+        self._parts: dict[tuple[Any, Any], list[dict[str, Any]]] | None = None
+
+    def restore(self, facts: dict[str, Any]) -> None:
+        """Give a tool call that has a bare value for arguments the arguments that were asked for."""
+        value = facts["inputs"]
+        if not _is_bare(value):
+            return
+        if self._parts is None:
+            self._parts = self._read()
+        for part in self._parts.get((facts["tool_name"], value), ()):
             if facts["tool_call_id"] in (None, part.get("id")):
                 facts["inputs"] = part["arguments"]
-                break
+                return
+
+    def _read(self) -> dict[tuple[Any, Any], list[dict[str, Any]]]:
+        found: dict[tuple[Any, Any], list[dict[str, Any]]] = {}
+        for part in (part for message in self._said for part in message["parts"]):
+            arguments = part.get("arguments") if part.get("type") == "tool_call" else None
+            if isinstance(arguments, dict) and len(arguments) == 1:
+                (value,) = arguments.values()
+                if _is_bare(value):
+                    found.setdefault((part.get("name"), value), []).append(part)
+        return found
 
 
-def is_bare(facts: dict[str, Any]) -> bool:
-    """True for a tool call of which one value was kept where its arguments belong."""
-    return facts["node_type"] == "tool_call" and _is_value(facts["inputs"])
-
-
-def _is_value(value: Any) -> bool:
+def _is_bare(value: Any) -> bool:
     return isinstance(value, str | int | float) and not isinstance(value, bool)
-
-
-def _requests(said: Iterable[Message]) -> Iterator[dict[str, Any]]:
-    for message in said:
-        yield from (part for part in message["parts"] if part.get("type") == "tool_call")

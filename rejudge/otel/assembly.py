@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any, Final
 
 from rejudge.models.recording import Recording
-from rejudge.models.session import PayloadBlobs, Session, SessionView
-from rejudge.otel.asked import is_bare, restore_arguments
+from rejudge.models.session import Node, Session, SessionView
+from rejudge.otel.asked import Asked
 from rejudge.otel.collecting import CollectingLater
 from rejudge.otel.conventions import CONVENTIONS
-from rejudge.otel.costs import price
-from rejudge.otel.digest import blobs_of, sealed
+from rejudge.otel.costs import Bill
+from rejudge.otel.digest import Seal, blobs_of
 from rejudge.otel.facts import facts_of, messages_after, node_of
 from rejudge.otel.failures import Failure, failure_of
 from rejudge.otel.grouping import Group
@@ -23,6 +24,9 @@ from rejudge.otel.shallow import shallow
 from rejudge.otel.span import LogRecord, Span
 from rejudge.otel.totals import session_facts
 from rejudge.otel.tree import Item, distinct, distinct_records, plant
+
+_NODES_AT_ONCE: Final = 256
+"""Nodes whose payloads are objects at one time: those of a large session take five times the room of its JSON."""
 
 
 def assemble_group(group: Group, options: Options) -> Recording | None:
@@ -43,16 +47,25 @@ def _assemble(group: Group, options: Options) -> Recording | None:
             return None
     _name_nodes(items)
     failures = {id(item): failure for item in items if (failure := failure_of(item)) is not None}
-    nodes, blobs = _nodes(items, failures)
-    facts = session_facts(items, nodes, failures, records, source=group.source, external_id=group.external_id)
-    facts["digest"] = sealed(facts, nodes, blobs)
+    nodes: list[Node] = []
+    seal, bill = Seal(), Bill()
+    found = _facts_of_nodes(items, failures)
+    while told := list(islice(found, _NODES_AT_ONCE)):
+        blobs = list(map(blobs_of, told))
+        seal.add(told, blobs)
+        if options.price:
+            bill.add(told)
+        nodes += map(node_of, told, blobs)
+    counted = [node.__dict__ for node in nodes]
+    facts = session_facts(items, counted, failures, records, source=group.source, external_id=group.external_id)
+    facts["digest"] = seal.close(facts)
     if options.price:
-        price(facts, nodes)
-    view = SessionView(Session.from_facts(facts), list(map(node_of, nodes, blobs)))
+        bill.close(facts)
+    view = SessionView(Session.from_facts(facts), nodes)
     spans = [item.span for item in items] if group.spans else ()
     for item in items:
         item.untie()
-    del items, nodes, blobs  # what was read out of the spans need not lie beside their packed form
+    del items, nodes, counted  # what was read out of the spans need not lie beside their packed form
     return Recording(view, tuple(sorted(group.trace_ids)), pack(spans, records))
 
 
@@ -84,41 +97,21 @@ def _name_nodes(items: Sequence[Item]) -> None:
         item.node_id = span.span_id if seen[span.span_id] == 1 else f"{span.trace_id}:{span.span_id}"
 
 
-def _nodes(items: list[Item], failures: dict[int, Failure]) -> tuple[list[dict[str, Any]], list[PayloadBlobs]]:
-    """The facts of the nodes, and the JSON of their payloads.
-
-    It is written as soon as a payload is known: as objects, all payloads of a session take five times the room.
-    """
-    found = _facts_of_nodes(items, failures)
-    if not any(item.kind == "tool" and not item.elided for item in items):
-        nodes = inferred_tools(list(found))
-        return nodes, list(map(_written, nodes))
-    nodes, blobs, bare = [], [], []
-    for facts in found:
-        if is_bare(facts):
-            bare.append(len(nodes))
-        nodes.append(facts)
-        blobs.append(_NOTHING if is_bare(facts) else _written(facts))
-    if bare:
-        calls = (item for item in items if item.kind == "llm" and not item.elided)
-        said = (message for call in calls for message in messages_after(call.reading))
-        restore_arguments([nodes[position] for position in bare], said)
-        for position in bare:
-            blobs[position] = _written(nodes[position])
-    return nodes, blobs
-
-
-_NOTHING: Final[PayloadBlobs] = (None, None)
-
-
-def _written(facts: dict[str, Any]) -> PayloadBlobs:
-    """The JSON of a node's payloads, which its facts do not keep."""
-    blobs = blobs_of(facts)
-    facts["inputs"] = facts["outputs"] = None
-    return blobs
-
-
 def _facts_of_nodes(items: list[Item], failures: dict[int, Failure]) -> Iterator[dict[str, Any]]:
+    """The facts of every node, payloads included, in the order of the session."""
+    found = _facts_of_items(items, failures)
+    if not any(item.kind == "tool" and not item.elided for item in items):
+        yield from inferred_tools(list(found))
+        return
+    calls = (item for item in items if item.kind == "llm" and not item.elided)
+    asked = Asked(message for call in calls for message in messages_after(call.reading))
+    for facts in found:
+        if facts["node_type"] == "tool_call":
+            asked.restore(facts)
+        yield facts
+
+
+def _facts_of_items(items: list[Item], failures: dict[int, Failure]) -> Iterator[dict[str, Any]]:
     index = 0
     subagents = _subagents(items)
     linked = any(item.span.links for item in items)

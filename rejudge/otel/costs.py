@@ -8,36 +8,43 @@ and counts as nothing recorded.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
 
 from rejudge.models.session import CostStatus
 
 
-def price(session: dict[str, Any], nodes: list[dict[str, Any]]) -> None:
-    """Set cost and cost status of every model call and of the session.
+class Bill:
+    """The costs of a session, some nodes after the other."""
 
-    Args:
-        session: The facts of a session; ``recorded_cost`` is left alone.
-        nodes: The facts of its nodes.
-    """
-    statuses: Counter[CostStatus] = Counter()
-    total = Decimal(0)
-    for facts in nodes:
+    def __init__(self) -> None:
+        self._statuses: Counter[CostStatus] = Counter()
+        self._total = Decimal(0)
+
+    def add(self, nodes: Iterable[dict[str, Any]]) -> None:
+        """Set cost and cost status of nodes, given their facts, and count them in."""
+        for facts in nodes:
+            self._add(facts)
+
+    def _add(self, facts: dict[str, Any]) -> None:
         if facts["node_type"] == "llm_call":
             _price_call(facts)
             status: CostStatus = facts["cost_status"]
             # A call that failed before it counted anything costs nothing that anyone could know.
             if status == "unpriced" and facts["status"] == "failed" and facts["input_tokens"] is None:
-                continue
-            statuses[status] += 1
-            total += facts["cost"] or 0
+                return
+            self._statuses[status] += 1
+            self._total += facts["cost"] or 0
         elif facts["cost"] is not None:
             facts["cost_status"] = "recorded"
-            total += facts["cost"]
-            statuses["recorded"] += 1
-    session["cost_status"] = _status_of(statuses)
-    session["cost"] = total if statuses and session["cost_status"] != "unpriced" else None
+            self._total += facts["cost"]
+            self._statuses["recorded"] += 1
+
+    def close(self, session: dict[str, Any]) -> None:
+        """Set cost and cost status of the session; ``recorded_cost`` is left alone."""
+        session["cost_status"] = status = _status_of(self._statuses)
+        session["cost"] = self._total if self._statuses and status != "unpriced" else None
 
 
 def _status_of(statuses: Counter[CostStatus]) -> CostStatus | None:
@@ -72,7 +79,7 @@ def _estimate(facts: dict[str, Any]) -> Decimal | None:
     # The price list takes half a second to load, and many imports never need it.
     from rejudge.otel.prices import estimate
 
-    attributes = facts["attributes"] or {}
+    attributes = facts["attributes"]
     return estimate(
         facts["provider"],
         facts["model"],
@@ -81,6 +88,6 @@ def _estimate(facts: dict[str, Any]) -> Decimal | None:
         output_tokens=facts["output_tokens"] or 0,
         cache_read_tokens=facts["cached_input_tokens"] or 0,
         cache_write_tokens=facts["cache_write_tokens"] or 0,
-        input_audio_tokens=attributes.get("input_audio_tokens") or 0,
-        output_audio_tokens=attributes.get("output_audio_tokens") or 0,
+        input_audio_tokens=(attributes.get("input_audio_tokens") or 0) if attributes else 0,
+        output_audio_tokens=(attributes.get("output_audio_tokens") or 0) if attributes else 0,
     )

@@ -1,7 +1,6 @@
 """The session digest: SHA-256 over a canonical form that does not depend on order of arrival or on prices.
 
-The form is one line for the session and two for each node: its facts in a fixed order, and the JSON of its payloads.
-That JSON is what a store keeps.
+The form is two lines for each node, its facts in a fixed order and the JSON of its payloads, and one for the session.
 """
 
 from __future__ import annotations
@@ -20,21 +19,30 @@ from rejudge.otel.text import clean_value
 _facts_of: Final = itemgetter(*sorted(set(Node.model_fields) - Node.lazy_fields - {"cost_status"}))
 
 
-def digest_of_session(session: dict[str, Any], nodes: list[dict[str, Any]]) -> str:
-    """Hex SHA-256 over the facts of a session and its nodes.
+class Seal:
+    """The digest of a session, some nodes after the other.
 
-    Called before anything is estimated: a digest changes with what was recorded, never with a price list.
+    Before anything is estimated: a digest changes with what was recorded, never with a price list.
     """
-    return sealed(session, nodes, map(blobs_of, nodes))
 
+    def __init__(self) -> None:
+        self._hash = hashlib.sha256()
 
-def sealed(session: dict[str, Any], nodes: Iterable[dict[str, Any]], blobs: Iterable[PayloadBlobs]) -> str:
-    """The same, of nodes whose payloads are written already: their `blobs_of`, in the order of the nodes."""
-    digest = hashlib.sha256()
-    digest.update(_canonical(session))
-    for facts, (payload, attributes) in zip(nodes, blobs, strict=True):
-        digest.update(b"".join((b"\n", _dumps(_facts_of(facts)), b"\n", payload or b"", attributes or b"")))
-    return digest.hexdigest()
+    def add(self, nodes: Iterable[dict[str, Any]], blobs: Iterable[PayloadBlobs]) -> None:
+        """Take in the next nodes of the session.
+
+        Args:
+            nodes: Their facts.
+            blobs: The `blobs_of` each.
+        """
+        update = self._hash.update
+        for facts, (payload, attributes) in zip(nodes, blobs, strict=True):
+            update(b"".join((_dumps(_facts_of(facts)), b"\n", payload or b"", attributes or b"", b"\n")))
+
+    def close(self, session: dict[str, Any]) -> str:
+        """The digest, hex, of all nodes and the facts of their session."""
+        self._hash.update(_canonical(session))
+        return self._hash.hexdigest()
 
 
 def blobs_of(facts: dict[str, Any]) -> PayloadBlobs:

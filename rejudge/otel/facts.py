@@ -143,8 +143,7 @@ def node_of(facts: dict[str, Any], blobs: PayloadBlobs) -> Node:
         facts: Taken over, without their payloads.
         blobs: The JSON of those, as `rejudge.otel.digest` wrote it.
     """
-    for name in Node.lazy_fields:
-        del facts[name]
+    del facts["inputs"], facts["outputs"], facts["attributes"]  # Node.lazy_fields
     return Node.from_facts(facts, partial(_payloads_in, blobs), blobs=blobs)
 
 

@@ -127,13 +127,12 @@ def _source(source: str, resource: dict[str, Any]) -> str:
 
 
 def _outermost_id(spans: list[Span], options: Options) -> tuple[Span | None, str]:
-    found: list[tuple[Span, str]] = []
     for span in spans:
-        identity = named_session(span, options)
-        if identity is not None:
-            if span.parent_id is None:
+        if span.parent_id is None:
+            identity = named_session(span, options)
+            if identity is not None:
                 return _earliest_root(span, identity, spans, options)
-            found.append((span, identity))
+    found = [(span, identity) for span in spans if (identity := named_session(span, options)) is not None]
     if not found:
         return None, ""
     if len(found) == 1:

@@ -64,10 +64,7 @@ def estimate(
         when: The time of the call, where prices have changed or change with the hour.
         input_tokens: With everything cached and audio in it; so is ``output_tokens``.
     """
-    known = _known_provider(provider)
-    if provider is not None and known is None:
-        return None
-    prices = _prices(known, model)
+    prices = _prices_of(provider, model)
     if prices is None:
         return None
     if not isinstance(prices, ModelPrice):
@@ -75,7 +72,7 @@ def estimate(
     rates = _rates(prices, _tier(prices, input_tokens))
     plain_input = max(0, input_tokens - cache_read_tokens - cache_write_tokens - input_audio_tokens)
     plain_output = max(0, output_tokens - output_audio_tokens)
-    cost = plain_input * rates.input + plain_output * rates.output
+    cost = rates.input * plain_input + rates.output * plain_output
     if cache_read_tokens:
         cost += cache_read_tokens * rates.cache_read
     if cache_write_tokens:
@@ -85,7 +82,6 @@ def estimate(
     return cost
 
 
-@lru_cache(maxsize=1_000)
 def _known_provider(provider: str | None) -> str | None:
     if provider is None:
         return None
@@ -94,6 +90,12 @@ def _known_provider(provider: str | None) -> str | None:
 
 
 @lru_cache(maxsize=1_000)
+def _prices_of(provider: str | None, model: str) -> ModelPrice | ModelInfo | None:
+    """As `_prices`, of a provider under its name in the GenAI conventions."""
+    known = _known_provider(provider)
+    return None if provider is not None and known is None else _prices(known, model)
+
+
 def _prices(provider: str | None, model: str) -> ModelPrice | ModelInfo | None:
     """The one price of a model, the model itself where prices depend on the time, None for an unknown model."""
     try:
@@ -106,7 +108,8 @@ def _prices(provider: str | None, model: str) -> ModelPrice | ModelInfo | None:
 
 def _tier(prices: ModelPrice, input_tokens: int) -> int:
     """How many of the thresholds of a price a call is past; crossing one changes the rate of all its tokens."""
-    return sum(input_tokens > start for start in _thresholds(prices))
+    thresholds = _thresholds(prices)
+    return sum(input_tokens > start for start in thresholds) if thresholds else 0
 
 
 _thresholds_by_price: dict[int, tuple[int, ...]] = {}

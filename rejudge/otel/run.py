@@ -7,7 +7,8 @@ from typing import Any
 from rejudge.models.recording import Recording
 from rejudge.models.session import Session, SessionView
 from rejudge.otel.assembly import assemble_group
-from rejudge.otel.digest import digest_of_session
+from rejudge.otel.costs import Bill
+from rejudge.otel.digest import Seal, blobs_of
 from rejudge.otel.grouping import Group
 from rejudge.otel.options import Options
 from rejudge.otel.span import Batch
@@ -29,12 +30,13 @@ def assemble_run(
 
 
 def _with_facts(recording: Recording, known: dict[str, Any]) -> Recording:
-    from rejudge.otel.costs import price
-
     view = recording.view
+    facts = {**view.session.__dict__, **known, "digest": ""}
     # The records were made a moment ago from these very dicts, and nobody has seen them yet.
     nodes = [node.decoded().__dict__ for node in view.nodes]
-    facts = {**view.session.__dict__, **known, "digest": ""}
-    facts["digest"] = digest_of_session(facts, nodes)
-    price(facts, nodes)
+    seal, bill = Seal(), Bill()
+    seal.add(nodes, map(blobs_of, nodes))
+    bill.add(nodes)
+    facts["digest"] = seal.close(facts)
+    bill.close(facts)
     return Recording(SessionView(Session.from_facts(facts), view.nodes), recording.trace_ids, recording.spans)

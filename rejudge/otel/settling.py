@@ -14,10 +14,12 @@ def settle(items: list[Item]) -> None:
         item.reading = read_span(item.span, item.records)
     _settle_kinds(items)
     _absorb_events(items)
-    _prefer_ours(items)
-    _drop_transports(items)
-    _merge_nested_calls(items)
-    _merge_same_answers(items)
+    calls = [item for item in items if item.kind == "llm"]
+    tools = [item for item in items if item.kind == "tool"]
+    _prefer_ours([item for item in items if item.span.scope == SCOPE])
+    _drop_transports(tools)
+    _merge_nested_calls(calls)
+    _merge_same_answers(calls)
     _find_agents(items)
 
 
@@ -85,15 +87,15 @@ def _absorb_events(items: list[Item]) -> None:
                 item.merged_into = call
 
 
-def _prefer_ours(items: list[Item]) -> None:
+def _prefer_ours(recorded: list[Item]) -> None:
     """A call that an instrumentation saw around ours is ours: it holds the exact payloads, and every attempt.
 
     Not where a model's answer came and only the instrumentation saw it fail.
     """
     inside: dict[int, list[Item]] = {}
     around: dict[int, Item] = {}
-    for item in items:
-        if item.span.scope == SCOPE and item.kind in ("llm", "tool"):
+    for item in recorded:
+        if item.kind in ("llm", "tool"):
             outer = _same_call_above(item)
             if outer is not None:
                 around[id(outer)] = outer
@@ -117,10 +119,10 @@ def _same_call_above(item: Item) -> Item | None:
     return above if item.kind == "llm" or above.reading.tool_name == item.reading.tool_name else None
 
 
-def _drop_transports(items: list[Item]) -> None:
+def _drop_transports(tools: list[Item]) -> None:
     """A tool call inside a call of the same tool, without a payload, is only its way: an MCP client's request."""
-    for item in items:
-        if item.kind != "tool" or item.elided or item.reading.arguments is not MISSING:
+    for item in tools:
+        if item.elided or item.reading.arguments is not MISSING:
             continue
         above = item.parent
         while above is not None and above.kind not in AI_KINDS:
@@ -131,11 +133,11 @@ def _drop_transports(items: list[Item]) -> None:
             item.elided, item.merged_into = True, above
 
 
-def _merge_nested_calls(items: list[Item]) -> None:
+def _merge_nested_calls(calls: list[Item]) -> None:
     """A model call directly inside a model call is the same call, seen by a framework and by a client."""
-    for item in items:
+    for item in calls:
         # Langfuse has told its own types, and counts what it calls a generation.
-        if item.kind != "llm" or item.span.source == "langfuse":
+        if item.span.source == "langfuse":
             continue
         outer = _call_above(item)
         if outer is not None:
@@ -153,12 +155,12 @@ def _call_above(item: Item) -> Item | None:
     return None
 
 
-def _merge_same_answers(items: list[Item]) -> None:
+def _merge_same_answers(calls: list[Item]) -> None:
     """Two reports of one answer: the same response id in a trace, at the same time or from two instrumentations."""
     first: dict[tuple[str, str], Item] = {}
-    for item in items:
+    for item in calls:
         identity = item.reading.response_id
-        if item.kind != "llm" or item.elided or not isinstance(identity, str):
+        if item.elided or not isinstance(identity, str):
             continue
         other = first.setdefault((item.span.trace_id, identity), item)
         if other is item:

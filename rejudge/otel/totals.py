@@ -37,7 +37,8 @@ def session_facts(
     main = _main_roots(roots, items)
     calls = [facts for facts in nodes if facts["node_type"] == "llm_call"]
     tools = [facts for facts in nodes if facts["node_type"] == "tool_call" and not facts["inferred"]]
-    open_ones = any(item.span.end_ns == 0 for item in items)
+    ends = [item.span.end_ns for item in items]
+    open_ones = 0 in ends
     failure = failures.get(id(main[-1]))
     resource = dict(main[0].span.resource)
     stated = take_stated(resource)
@@ -52,14 +53,14 @@ def session_facts(
         "status": "in_progress" if open_ones else "failed" if failure else "completed",
         "name": main[0].span.name or None,
         "framework": framework_of(items),
-        "user_id": _first(item.reading.user_id for item in items),
-        "started_at": moment(min(item.span.start_ns for item in items)),
-        "ended_at": None if open_ones else moment(max(item.span.end_ns for item in items)),
+        "user_id": _first([item.reading.user_id for item in items]),
+        "started_at": moment(items[0].span.start_ns),
+        "ended_at": None if open_ones else moment(max(ends)),
         "error": failure.text if failure else None,
         "llm_call_count": len(calls),
-        "llm_error_count": sum(facts["status"] == "failed" for facts in calls),
+        "llm_error_count": sum([facts["status"] == "failed" for facts in calls]),
         "tool_call_count": len(tools),
-        "tool_error_count": sum(facts["status"] == "failed" for facts in tools),
+        "tool_error_count": sum([facts["status"] == "failed" for facts in tools]),
         "node_count": len(nodes),
         "tool_names": _tool_names(tools),
         "agents": tuple(
@@ -72,7 +73,7 @@ def session_facts(
         "cost_status": None,
         "recorded_cost": money(main[0].reading.cost) if len(main) == 1 and main[0].kind != "llm" else None,
         "digest": "",
-        "complete": not open_ones and not any(item.orphan for item in items),
+        "complete": not open_ones and not any([item.orphan for item in items]),
         "tags": (),
         "parent_session_id": None,
         "inputs": stated["inputs"] if "inputs" in stated else _inputs(items, main, records),
@@ -102,7 +103,7 @@ def _main_roots(roots: list[Item], items: list[Item]) -> list[Item]:
 
 def _tokens(items: list[Item], calls: list[dict[str, Any]]) -> dict[str, int | None]:
     totals = {
-        name: _sum(facts[name] for facts in calls)
+        name: _sum([facts[name] for facts in calls])
         for name in ("input_tokens", "output_tokens", "cached_input_tokens", "reasoning_tokens")
     }
     if not calls:

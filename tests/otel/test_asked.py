@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rejudge.otel.asked import restore_arguments
+from rejudge.otel.asked import Asked
 
 from .traces import sessions_of
 
@@ -20,5 +20,5 @@ def test_a_tools_bare_argument_is_the_argument_that_the_model_asked_for() -> Non
 def test_a_value_that_nobody_asked_for_stays_as_it_is() -> None:
     message = {"parts": [{"type": "tool_call", "id": "c1", "name": "look", "arguments": {"q": "a", "n": 1}}]}
     call = {"node_type": "tool_call", "inputs": "a", "outputs": None, "tool_name": "look", "tool_call_id": None}
-    restore_arguments([call], [message])
+    Asked([message]).restore(call)
     assert call["inputs"] == "a"
