@@ -226,6 +226,23 @@ def test_a_caller_that_is_busy_costs_the_evaluator_no_time(bench: Bench) -> None
     assert statuses == ["scored"] * 3
 
 
+def test_what_comes_back_after_its_limit_has_timed_out(bench: Bench) -> None:
+    # Nobody looks at the clock while the caller is away, so that it is back before it could be killed.
+    source = """
+    import time
+    def evaluate(session):
+        time.sleep(session.session.inputs)
+        return True
+    """
+    spec = bench.register(source, time_limit=0.1)
+    jobs = [SessionJob(session(seconds), [(name, 0)]) for name, seconds in (("quick", 0.0), ("late", 0.2))]
+    statuses = {}
+    for outcome in bench.pool.score([Assignment(spec)], jobs):
+        statuses[outcome.key] = outcome.status
+        time.sleep(0.25)
+    assert statuses["late"] == "timed_out"
+
+
 def test_processes_are_kept_and_shared(bench: Bench) -> None:
     source = "import os\ndef evaluate(session):\n    return os.getpid()\n"
     one, other = bench.register(source, name="one"), bench.register(source + "X = 1\n", name="other")
