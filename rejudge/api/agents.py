@@ -43,13 +43,14 @@ class Agents:
             limits: ``timeout_seconds``, ``memory_bytes``, ``output_bytes``.
 
         Raises:
-            UsageError: Where what is to be run cannot be found.
+            UsageError: Where what is to be run cannot be found: the file, or the function in it.
         """
-        from rejudge.replay import agent_digest, agent_spec
+        from rejudge.replay import agent_digest, agent_spec, require_entrypoint
 
         spec = agent_spec(
             entrypoint=entrypoint, command=command, folder=folder, environment=environment, limits=limits
         )
+        require_entrypoint(spec)
         return register_agent(self._database, name, agent_digest(spec), spec.model_dump(mode="json"))
 
     def get(self, reference: str) -> AgentVersion:

@@ -57,7 +57,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rejudge.replay.active import current_replay
-    from rejudge.replay.agent import agent_digest, agent_spec, current_source_digest
+    from rejudge.replay.agent import agent_digest, agent_spec, current_source_digest, require_entrypoint
     from rejudge.replay.alignment import aligned_steps
     from rejudge.replay.answers import ModelAnswer, Replaying, ToolAnswer
     from rejudge.replay.by_hand import chat_messages, model_call
@@ -107,6 +107,7 @@ _HOMES = {
     "replay_inputs": "inputs",
     "replay_session": "run",
     "replaying": "here",
+    "require_entrypoint": "agent",
     "run_plan": "run",
     "same_output": "divergence",
     "same_steps": "divergence",
@@ -140,6 +141,7 @@ __all__ = [
     "replay_inputs",
     "replay_session",
     "replaying",
+    "require_entrypoint",
     "run_plan",
     "same_output",
     "same_steps",

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from rejudge.errors import UsageError
 from rejudge.models.agent import AgentSpec, Limits
 from rejudge.models.canonical import digest_of
+from rejudge.replay.names import require_name
 from rejudge.replay.source import source_digest, source_files
 
 _SECRET: Final = re.compile(r"(?i)(^|_)(key|token|secret|password|passwd|credentials?)($|_)")
@@ -41,7 +42,7 @@ def agent_spec(
     folder = Path(folder if folder is not None else ".").absolute()
     if (entrypoint is None) == (command is None):
         raise UsageError(
-            "an agent is either a function or a command", mend="give an entrypoint or a command, not both"
+            "an agent is either a function or a command", mend="give one of the two: an entrypoint, or a command"
         )
     if not folder.is_dir():
         raise UsageError(f"no folder {str(folder)!r}", mend="create it, or name another working folder")
@@ -73,6 +74,17 @@ def _limits(given: Limits | Mapping[str, Any] | None) -> Limits:
 def agent_digest(spec: AgentSpec) -> str:
     """Hex digest under which the same agent registered twice is one version: limits are not part of it."""
     return digest_of(spec.model_dump(mode="json", exclude={"limits", "sources"}))
+
+
+def require_entrypoint(spec: AgentSpec) -> None:
+    """Refuse an agent whose function is not in its file; what its file does when it runs is not known here.
+
+    Raises:
+        UsageError: With the functions that the file has.
+    """
+    if spec.kind == "function":
+        where, _, function = spec.entrypoint.rpartition(":")
+        require_name(_entry_file(spec.entrypoint, Path(spec.working_folder)), function, shown=where)
 
 
 def current_source_digest(spec: AgentSpec) -> str:

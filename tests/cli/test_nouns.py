@@ -112,6 +112,13 @@ def test_an_agent_is_registered_by_its_source(program: Program, tmp_path: Path) 
     assert program("agent", "list", "--json").document["items"][0]["versions"] == 2
 
 
+def test_an_agent_whose_function_is_not_there_is_not_registered(program: Program, tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text("def run(inputs):\n    return inputs\n")
+    ended = program("agent", "register", "echo", "--entrypoint", "agent.py:rum")
+    assert (ended.code, ended.err) == (2, "error: 'agent.py' has no function 'rum'\n  it has: run\n")
+    assert program("agent", "list", "--json").document["count"] == 0
+
+
 def test_an_experiment_is_a_name_for_one_change(five: Program) -> None:
     made = five(
         "experiment", "create", "small", "--evaluator", "rejudge/cost@latest", "--model", "gpt-4o-mini", "--json"

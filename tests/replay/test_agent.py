@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rejudge.errors import UsageError
-from rejudge.replay import agent_digest, agent_spec, current_source_digest
+from rejudge.replay import agent_digest, agent_spec, current_source_digest, require_entrypoint
 
 
 @pytest.fixture
@@ -98,3 +99,42 @@ def test_limits_are_not_part_of_a_version(project: Path) -> None:
 def test_what_cannot_be_run_is_refused_with_the_reason(project: Path, how: dict[str, Any], says: str) -> None:
     with pytest.raises(UsageError, match=says):
         agent_spec(**{"folder": project, **how})
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "async def run(inputs): ...",
+        "def make(): ...\nrun = make()",
+        "try:\n    from fast import run\nexcept ImportError:\n    def run(inputs): ...",
+        "if True:\n    (run, other) = print, None",
+        "import shop.tools as run",
+        "from shop.agent import *",
+        "def start():\n    global run\n    run = print\nstart()",
+        "globals()['run'] = print",
+        "def __getattr__(name): return print",
+        "with open(__file__) as run: ...",
+        "class run:\n    def __call__(self, inputs): ...",
+    ],
+)
+def test_a_function_may_come_to_its_name_in_any_way(project: Path, source: str) -> None:
+    (project / "way.py").write_text(source)
+    for entrypoint in ("way.py:run", "way:run"):
+        require_entrypoint(agent_spec(entrypoint=entrypoint, folder=project))
+
+
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        ("def rum(inputs): ...\ndef _run(inputs): ...", "no function 'run'.*it has: rum$"),
+        ("class Agent:\n    def run(self, inputs): ...", "no function 'run'.*it has: none$"),
+        ("def start():\n    run = 1", "no function 'run'.*it has: start$"),
+        ("def run(inputs) ...", r"way\.py:1 is no Python: expected ':'.*mend the file"),
+    ],
+    ids=["mistyped", "method", "local", "broken"],
+)
+def test_a_function_that_is_not_there_is_told_with_those_that_are(project: Path, source: str, says: str) -> None:
+    (project / "way.py").write_text(source)
+    with pytest.raises(UsageError) as refusal:
+        require_entrypoint(agent_spec(entrypoint="way.py:run", folder=project))
+    assert re.search(says, f"{refusal.value.message} {refusal.value.mend}")
