@@ -123,7 +123,7 @@ def test_the_runs_page_says_what_was_judged_and_every_task_run_is_recorded(twelv
     found = flow_run(url)
     assert found["name"] == "all sessions by rejudge/cost@1, rejudge/latency@1, rejudge/tool-call-patterns@1"
     assert (found["state"]["name"], found["state"]["type"]) == ("AllScored", "COMPLETED")
-    wait_until(lambda: set(task_runs(url)) == {"COMPLETED"}, seconds=30)
+    wait_until(lambda: set(task_runs(url)) == {"COMPLETED"})
     assert task_runs(url).total() <= 3
     row = scorings(twelve)[0]
     assert row.flow_run_id == url.rpartition("/")[2] and row.task_run_id
@@ -157,7 +157,7 @@ def test_what_may_work_another_time_is_tried_again_on_its_own(twelve: Commands) 
         3: ("failed", 1),
         4: ("scored", 3),
     }
-    wait_until(lambda: task_runs(ended.document["url"]) == Counter(COMPLETED=2), seconds=30)
+    wait_until(lambda: task_runs(ended.document["url"]) == Counter(COMPLETED=2))
 
 
 def test_a_backend_that_is_down_is_left_alone_after_some_tries(commands: Commands) -> None:
@@ -187,7 +187,7 @@ def test_killed_in_the_middle_and_run_again_nothing_is_there_twice(commands: Com
     assert (again.code, again.document["reused"], again.document["scored"]) == (0, before, 200 - before)
     page = again.document["url"].rpartition("/")[0]
     assert {flow_run(f"{page}/{one}")["state"]["type"] for one in killed} == {"CRASHED"}
-    wait_until(lambda: all(set(task_runs(f"{page}/{one}")) <= ENDED for one in killed), seconds=30)
+    wait_until(lambda: all(set(task_runs(f"{page}/{one}")) <= ENDED for one in killed))
     pairs = Counter((one.session_id, one.evaluator) for one in scorings(commands, history=True))
     assert len(pairs) == 200 and set(pairs.values()) == {1}
 

@@ -53,7 +53,7 @@ def test_each_answer_is_a_label(asking: tuple[Commands, subprocess.Popen[str], s
     answer(api, first, passed=True, explanation="Correct, good tone")
     answer(api, paused(api, process, 2), passed=False, skip=True)
     answer(api, paused(api, process, 3), passed=False)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=120)
     assert "2 labels human_quality" in out, err
     with commands.store as store:
         numbers = {one.id: one.number for one in store.sessions.list()}
@@ -78,7 +78,7 @@ def paused(api: str, process: subprocess.Popen[str], pause: int) -> dict[str, An
         there = bool(found) and found[0]["state"]["state_details"]["pause_key"] == f"label-{pause}"
         return there and has_form(api, found[0])
 
-    wait_until(is_paused, seconds=60)
+    wait_until(is_paused, seconds=120)
     return found[0]
 
 

@@ -165,10 +165,10 @@ def test_a_run_that_is_canceled_at_prefect_ends_its_agent(served: Commands, tmp_
     wait_until(lambda: bool(lines(tmp_path / "began")), seconds=90)
     cancel = [sys.executable, "-m", "prefect", "flow-run", "cancel", identifier]
     subprocess.run(cancel, env={**served.environment, "PREFECT_API_URL": up["api_url"]}, check=True, timeout=120)
-    wait_until(lambda: not running_in(tmp_path), seconds=30)
-    wait_until(lambda: replays(served)[-1]["status"] == "canceled", seconds=30)
+    wait_until(lambda: not running_in(tmp_path))
+    wait_until(lambda: replays(served)[-1]["status"] == "canceled")
     flow = {"flow_runs": {"id": {"any_": [identifier]}}}
-    wait_until(lambda: post(up["api_url"], "flow_runs/filter", flow)[0]["state_type"] == "CANCELLED", seconds=30)
+    wait_until(lambda: post(up["api_url"], "flow_runs/filter", flow)[0]["state_type"] == "CANCELLED")
 
 
 def test_agents_that_misbehave_end_in_time_and_the_next_ones_are_fine(commands: Commands) -> None:
