@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import signal
 import sqlite3
-import subprocess
 import urllib.request
 from collections import Counter
 from collections.abc import Sequence
@@ -18,6 +17,7 @@ import pytest
 from rejudge.store.evaluations import Scoring
 from tests.flows.commands import Commands, end_group, evaluators, wait_until
 from tests.flows.stored import store_with_sessions
+from tests.replay.build import running_in
 
 SIGNALS = ("rejudge/cost@latest", "rejudge/latency@latest", "rejudge/tool-call-patterns@latest")
 
@@ -206,7 +206,7 @@ def test_interrupted_it_stops_at_once_and_keeps_what_was_finished(commands: Comm
         end_group(running)
     statuses = Counter(one.status for one in scorings(commands))
     assert set(statuses) == {"scored"} and 0 < statuses["scored"] < 100
-    assert children_of_the_workers(commands.folder) == []
+    wait_until(lambda: not running_in(commands.folder), seconds=20)
 
 
 def test_without_a_server_the_temporary_one_is_drained(twelve: Commands, home: Path) -> None:
@@ -224,20 +224,6 @@ def scored(store: Path) -> int:
         count = connection.execute("SELECT COUNT(*) FROM scoring").fetchone()[0]
     connection.close()
     return int(count)
-
-
-def children_of_the_workers(folder: Path) -> list[str]:
-    """Evaluator processes that a command left behind in its folder."""
-    listed = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True, check=True).stdout
-    workers = [line.split()[0] for line in listed.splitlines() if "rejudge.scoring.worker" in line]
-    return [pid for pid in workers if folder_of(pid) == folder]
-
-
-def folder_of(pid: str) -> Path | None:
-    try:
-        return Path(f"/proc/{pid}/cwd").readlink()
-    except OSError:
-        return None
 
 
 WAITING = """
