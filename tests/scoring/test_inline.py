@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -85,7 +86,19 @@ def test_what_the_worker_needs_is_no_newer_than_what_rejudge_itself_needs() -> N
         assert [int(part) for part in lowest.split(".")] <= [int(part) for part in own.split(".")]
 
 
+@pytest.fixture(scope="module")
+def index() -> None:
+    """A package index that uv can reach: what pip is configured for is not enough."""
+    uv = pytest.importorskip("uv").find_uv_bin()
+    command = [uv, "pip", "compile", "-", "--quiet", "--no-header"]
+    environment = {"UV_SYSTEM_CERTS": "1", **ENVIRONMENT}
+    asked = subprocess.run(command, input="humanize<4.10", env=environment, capture_output=True, text=True)
+    if asked.returncode != 0:
+        pytest.skip(f"uv reaches no package index: {asked.stderr.strip()[:200]}")
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("index")
 def test_a_script_runs_in_an_environment_of_its_own(bench: Bench) -> None:
     path = bench.folder / "check.py"
     path.write_text(SCRIPT)
