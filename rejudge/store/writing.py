@@ -59,6 +59,8 @@ _NODE_FACTS: Final = tuple(
 )
 _NODE_COLUMNS: Final = (*_NODE_FACTS, "session_id", "position", "link_ids", "payload_ref", "attributes_ref")
 _node_facts_of: Final = itemgetter(*_NODE_FACTS)
+_ROWS_AT_ONCE: Final = 2_000
+"""Nodes of one session after which rows are inserted: they need not all lie in memory."""
 _CONTENT_TABLES: Final = (core.session_packs, core.session_sources, core.session_traces)
 _SESSION_LISTS: Final = ("tool_names", "agents", "models", "providers")
 
@@ -165,13 +167,18 @@ class _Writes:
         return Saved("updated", session_id, number)
 
     def flush(self) -> None:
-        insert_rows(self._connection, core.sessions, self._sessions)
+        self._flush_nodes()
         if self._packs:
             self._connection.execute(_insert_missing(self._connection, core.packs), self._packs)
-        for nodes in self._nodes.values():
-            insert_values(self._connection, core.nodes, _NODE_COLUMNS, nodes)
         for table, rows in self._rows.items():
             insert_rows(self._connection, table, rows)
+
+    def _flush_nodes(self) -> None:
+        insert_rows(self._connection, core.sessions, self._sessions)
+        self._sessions.clear()
+        for nodes in self._nodes.values():
+            insert_values(self._connection, core.nodes, _NODE_COLUMNS, nodes)
+            nodes.clear()
 
     def _session_row(self, session: Session, node_count: int) -> dict[str, Any]:
         facts = session.__dict__
@@ -194,6 +201,8 @@ class _Writes:
         packs = PackWriter(self._shared)
         for position, node in enumerate(recording.view.nodes):
             self._nodes[node.node_type].append(_node_values(session_id, position, node, packs))
+            if position % _ROWS_AT_ONCE == _ROWS_AT_ONCE - 1:
+                self._flush_nodes()
         for position, pack in enumerate(packs.packs()):
             if pack is not None:
                 self._packs.append({"digest": pack.digest, "data": pack.data})
