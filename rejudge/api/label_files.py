@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 from typing import Any, Final
@@ -19,16 +20,27 @@ _WORDS: Final = {"true": True, "false": False, "yes": True, "no": False}
 _VERDICTS: Final = {**_WORDS, "1": True, "0": False}
 
 
-def read_labels(path: Path) -> list[dict[str, Any]]:
-    """The labels of a file, each with ``where`` it stands; nothing is stored.
+@dataclass(frozen=True, slots=True)
+class WrongLine:
+    """What is wrong with something that should be a label."""
+
+    where: str
+    reason: str
+    mend: str | None = None
+
+
+def read_labels(path: Path) -> list[dict[str, Any] | WrongLine]:
+    """What the lines of a file say, each with ``where`` it stands, or what is wrong with it; nothing is stored.
 
     Raises:
-        UsageError: For a file that cannot be read, or a line that is no label, with its number.
+        UsageError: For a file that cannot be read, or holds nothing.
     """
     try:
         text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"cannot read {path}: {error}", mend="name a CSV or JSONL file in UTF-8") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is not UTF-8: {error}", mend="save it as UTF-8") from error
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}", mend="name a CSV or JSONL file") from error
     is_json = path.suffix.lower() in (".jsonl", ".ndjson", ".json") or text.lstrip().startswith("{")
     labels = list(_json_lines(path, text) if is_json else _csv_lines(path, text))
     if not labels:
@@ -36,7 +48,7 @@ def read_labels(path: Path) -> list[dict[str, Any]]:
     return labels
 
 
-def _json_lines(path: Path, text: str) -> Iterator[dict[str, Any]]:
+def _json_lines(path: Path, text: str) -> Iterator[dict[str, Any] | WrongLine]:
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
@@ -44,33 +56,37 @@ def _json_lines(path: Path, text: str) -> Iterator[dict[str, Any]]:
         try:
             fields = json.loads(line)
         except ValueError as error:
-            raise UsageError(f"{where}: no JSON: {error}", mend="write one JSON object a line") from error
-        if not isinstance(fields, dict):
-            raise UsageError(f"{where}: no JSON object", mend="write one JSON object a line")
-        yield _checked(where, {name: value for name, value in fields.items() if value is not None})
+            yield WrongLine(where, f"no JSON: {error}", "write one JSON object a line")
+            continue
+        if isinstance(fields, dict):
+            yield _checked(where, {name: value for name, value in fields.items() if value is not None})
+        else:
+            yield WrongLine(where, "no JSON object", "write one JSON object a line")
 
 
-def _csv_lines(path: Path, text: str) -> Iterator[dict[str, Any]]:
+def _csv_lines(path: Path, text: str) -> Iterator[dict[str, Any] | WrongLine]:
     reader = csv.DictReader(StringIO(text, newline=""), strict=True)
     try:
+        unknown = [name for name in reader.fieldnames or () if name not in FIELDS]
+        if unknown:  # once, not for every line
+            yield WrongLine(f"{path}:1", f"there is no field {unknown[0]!r}", _MEND)
+            return
         for row in reader:
             where = f"{path}:{reader.line_num}"
             if None in row or any(value is None for value in row.values()):
-                raise UsageError(f"{where}: not as many cells as the heading has", mend=_MEND)
-            if any(row.values()):
+                yield WrongLine(where, "not as many cells as the heading has", _MEND)
+            elif any(row.values()):
                 yield _checked(where, {name: _cell(name, value) for name, value in row.items() if value != ""})
     except csv.Error as error:
-        raise UsageError(f"{path}:{reader.line_num}: {error}", mend="write CSV with a heading") from error
+        yield WrongLine(f"{path}:{reader.line_num}", str(error), "write CSV with a heading")
 
 
-def _checked(where: str, fields: dict[str, Any]) -> dict[str, Any]:
+def _checked(where: str, fields: dict[str, Any]) -> dict[str, Any] | WrongLine:
     unknown = [name for name in fields if name not in FIELDS]
     if unknown:
-        raise UsageError(f"{where}: there is no field {unknown[0]!r}", mend=_MEND)
-    for name in ("session", "name"):
-        if name not in fields:
-            raise UsageError(f"{where}: no {name} given", mend=_MEND)
-    return {**fields, "where": where}
+        return WrongLine(where, f"there is no field {unknown[0]!r}", _MEND)
+    absent = [name for name in ("session", "name") if name not in fields]
+    return WrongLine(where, f"no {absent[0]} given", _MEND) if absent else {**fields, "where": where}
 
 
 def _cell(name: str, text: str) -> Any:

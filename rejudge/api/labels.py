@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from pydantic import ValidationError
 
+from rejudge.api.label_files import WrongLine, read_labels
 from rejudge.errors import NotFound, UsageError
 from rejudge.models.evaluation import EvaluationResult
 from rejudge.store.engine import Database
@@ -41,7 +42,7 @@ class Labels:
         """
         return self.add_many([{"session": session, "name": name, "author": author, "where": "", **result}])[0]
 
-    def add_many(self, labels: Sequence[Mapping[str, Any]]) -> list[Evaluation]:
+    def add_many(self, labels: Sequence[Mapping[str, Any]]) -> Sequence[Evaluation]:
         """Adds labels, all or none.
 
         Args:
@@ -55,12 +56,7 @@ class Labels:
         given = [{"where": f"label {number}", **label} for number, label in enumerate(labels, start=1)]
         if not given:
             return []
-        read = [_read(fields) for fields in given]
-        wrong = [one for one in read if isinstance(one, _Wrong)]
-        if wrong:
-            said = _joined([one.where for one in wrong], [one.reason for one in wrong])
-            raise UsageError(said, mend=wrong[0].mend)
-        return add_labels(self._database, self._placed([one for one in read if isinstance(one, Label)]))
+        return self._add([_read(fields) for fields in given])
 
     def import_(self, file: str | Path, *, author: str | None = None) -> Sequence[Evaluation]:
         """Adds the labels of a CSV or JSONL file, all or none.
@@ -71,10 +67,9 @@ class Labels:
         Raises:
             UsageError: For lines that are no labels, with their numbers.
         """
-        from rejudge.api.label_files import read_labels
-
         given = {} if author is None else {"author": author}
-        return self.add_many([{**given, **fields} for fields in read_labels(Path(file))])
+        lines = read_labels(Path(file))
+        return self._add([line if isinstance(line, WrongLine) else _read({**given, **line}) for line in lines])
 
     def list(self, *, session: str | int | None = None, name: str | None = None) -> list[Evaluation]:
         """Labels in the order they were made; of one session, of one name, or all."""
@@ -83,6 +78,13 @@ class Labels:
             with self._database.read() as connection:
                 session_ids = resolve_ids(connection, [str(session)])
         return list_evaluations(self._database, Wanted(session_ids=session_ids, name=name, labels=True))
+
+    def _add(self, read: Sequence[Label | WrongLine]) -> Sequence[Evaluation]:
+        wrong = [one for one in read if isinstance(one, WrongLine)]
+        if wrong:
+            said = _joined([one.where for one in wrong], [one.reason for one in wrong])
+            raise UsageError(said, mend=wrong[0].mend)
+        return add_labels(self._database, self._placed([one for one in read if isinstance(one, Label)]))
 
     def _placed(self, labels: Sequence[Label]) -> Sequence[Label]:
         """The labels with the full ids of their sessions."""
@@ -96,23 +98,14 @@ class Labels:
         return [replace(label, session_id=ids[label.session_id]) for label in labels]
 
 
-@dataclass(frozen=True, slots=True)
-class _Wrong:
-    """What is wrong with something that should be a label."""
-
-    where: str
-    reason: str
-    mend: str | None = None
-
-
-def _read(given: Mapping[str, Any]) -> Label | _Wrong:
+def _read(given: Mapping[str, Any]) -> Label | WrongLine:
     """A label whose session is named as it was given."""
     fields = dict(given)
     where, session, author = fields.pop("where"), fields.pop("session", None), fields.pop("author", None)
     if isinstance(session, bool) or not isinstance(session, str | int) or session == "":
-        return _Wrong(where, "no session given", "name a session by its number or id")
+        return WrongLine(where, "no session given", "name a session by its number or id")
     if author is not None and not isinstance(author, str):
-        return _Wrong(where, f"author: a {type(author).__name__} is no name")
+        return WrongLine(where, f"author: a {type(author).__name__} is no name")
     if isinstance(fields.get("passed"), bool) and fields.get("score") is None and fields.get("value") is None:
         fields["score"] = fields["passed"]
     try:
@@ -121,7 +114,7 @@ def _read(given: Mapping[str, Any]) -> Label | _Wrong:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
         reason = f"{place + ': ' if place else ''}{first['msg'].removeprefix('Value error, ')}"
-        return _Wrong(where, reason, "give a score, a value, or passed" if "set score, value" in reason else None)
+        return WrongLine(where, reason, "give a score, a value, or passed" if "set score, value" in reason else None)
 
 
 def _joined(places: Sequence[str], reasons: Sequence[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -18,12 +19,14 @@ if TYPE_CHECKING:
 
 _FORMATS: Final = ("jsonl", "csv", "parquet", "otlp-json", "kitaru-jsonl", "otlp-evaluations")
 _WHAT: Final = ("sessions", "nodes", "evaluations", "scorings")
-_BY_ENDING: Final = {".csv": "csv", ".parquet": "parquet", ".jsonl": "jsonl"}
+_BY_ENDING: Final = {".csv": "csv", ".parquet": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 
 
 @click.command()
 @selection_options
-@click.option("--format", "form", type=click.Choice(_FORMATS), help="Else told by the file's ending; else jsonl.")
+@click.option(
+    "--format", "form", type=click.Choice(_FORMATS), help="Else told by the file's ending; without one jsonl."
+)
 @click.option("--what", type=click.Choice(_WHAT), default="sessions", show_default=True, help="For tables: the rows.")
 @click.option("-o", "--output", "target", metavar="FILE", help="The file to write; - or none is stdout.")
 @click.option("--endpoint", metavar="URL", help="With otlp-evaluations: the OTLP/HTTP endpoint to send them to.")
@@ -94,8 +97,16 @@ def _pairs(headers: tuple[str, ...]) -> dict[str, str]:
 
 
 def _told_by_ending(target: str | None) -> str:
-    ending = target[target.rfind(".") :].lower() if target and "." in target else ""
-    return _BY_ENDING.get(ending, "jsonl")
+    ending = Path(target or "-").suffix.lower()
+    if not ending:
+        return "jsonl"
+    if ending not in _BY_ENDING:
+        # A spreadsheet or an archive by its name would hold neither.
+        raise UsageError(
+            f"the ending {ending!r} of {target!r} names no format",
+            mend=f"say it with --format, or end the file with {', '.join(_BY_ENDING)}",
+        )
+    return _BY_ENDING[ending]
 
 
 def _counted(form: str, what: str) -> str:

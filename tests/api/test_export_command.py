@@ -90,6 +90,8 @@ WRONG = {
         2,
         "a --header has no name or no =",
     ),
+    "spreadsheet": (["--all", "-o", "x.xlsx"], 2, "the ending '.xlsx' of 'x.xlsx' names no format"),
+    "compressed": (["--all", "-o", "x.csv.gz"], 2, "the ending '.gz' of 'x.csv.gz' names no format"),
     "no such folder": (["--all", "-o", "missing/x.csv"], 2, "has no folder 'missing' to be in"),
 }
 

@@ -127,7 +127,17 @@ WRONG: dict[str, tuple[str, type[RejudgeError], str]] = {
     "several at once": (f"{HEADING}1,a,x\n2,a,1\n3,a,y\n", UsageError, r"f:2: score: .*f:4: score: "),
     "there already": (f"{HEADING}2,a,1\n1,there,1\n", Conflict, r"f:3: session .* has a label 'there' already"),
     "twice in the file": (f"{HEADING}2,a,1\n1,a,1\n2,a,0\n", Conflict, r"f:4: .* 'a' twice, first at .*f:2"),
-    "a field that is none": ("session,name,scor\n1,a,1\n", UsageError, r"f:2: there is no field 'scor'"),
+    "a field that is none": ("session,name,scor\n1,a,1\n2,a,1\n", UsageError, r"f:1: there is no field 'scor'$"),
+    "every kind in CSV": (
+        f"{HEADING}1,a,1\n2,a\n,b,1\n3,a,x\n",
+        UsageError,
+        r"f:3: not as many cells.*; .*f:4: no session given; .*f:5: score: ",
+    ),
+    "every kind in JSON": (
+        '{"session": 1, "name": "a", "score": 1}\nno\n[1]\n{"session": 1, "name": "b", "scor": 1}\n{"name": "c"}\n',
+        UsageError,
+        r"f:2: no JSON: .*; .*f:3: no JSON object; .*f:4: there is no field 'scor'; .*f:5: no session given$",
+    ),
     "a cell too few": (f"{HEADING}1,a\n", UsageError, r"f:2: not as many cells"),
     "no name": (f"{HEADING}1,,1\n", UsageError, r"f:2: no name given"),
     "no JSON": ('{"session": 1, "name": "a", "score": 1}\n{"session":\n', UsageError, r"f:2: no JSON"),
