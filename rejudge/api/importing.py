@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from rejudge.api.tags import checked_tags
 from rejudge.models.recording import Recording
 from rejudge.otel import Assembler, Batch, Known, Options, Refusal, read
 from rejudge.otel.collecting import CollectingLater
@@ -58,12 +59,16 @@ def import_traces(
         paths: Files, folders, globs, or ``-`` for `stdin`.
         tags: Put on every session met.
         progress: Called now and then.
+
+    Raises:
+        UsageError: For an agent's name or a tag that is not allowed.
     """
+    placement = Placement(agent=agent, tags=checked_tags(tags))
     refused: list[Refusal] = []
     counted = _Progress(progress)
     with CollectingLater():
         batches = read(paths, refuse=refused.append, stdin=stdin, progress=counted.add_bytes)
-        saved = _save(database, batches, Placement(agent=agent, tags=tuple(tags)), options or Options(), counted)
+        saved = _save(database, batches, placement, options or Options(), counted)
     outcomes = Counter(one.outcome for one in saved)
     return ImportReport(
         new=outcomes["new"],

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from rejudge.api.importing import in_transactions, known_sources
+from rejudge.api.tags import checked_tags
 from rejudge.otel import Assembler, Options
 from rejudge.otel.receiver import BODY_BYTES, Covered, Drain, Holding, Rules, Serving, Spool, bind, make_app
 from rejudge.otel.redaction import redacted
@@ -71,7 +72,7 @@ class Receiver:
 
     Raises:
         Conflict: Where another receiver runs for this agent and store.
-        UsageError: Where the address is taken, or the folder cannot be written.
+        UsageError: Where the address is taken, the folder cannot be written, or a tag is not allowed.
     """
 
     def __init__(
@@ -86,7 +87,7 @@ class Receiver:
         self._database = database
         self._reception = reception
         self._on_arrival = on_arrival
-        self._placement = Placement(agent=reception.agent, tags=reception.tags)
+        self._placement = Placement(agent=reception.agent, tags=checked_tags(reception.tags))
         self._lock = threading.Lock()
         self._outcomes: Counter[Outcome] = Counter()
         self._spool = Spool(own, limit=reception.spool_bytes)

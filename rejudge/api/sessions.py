@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from rejudge.api.tags import checked_tags
 from rejudge.errors import UsageError
 from rejudge.models.recording import Recording
 from rejudge.models.selection import Selection
@@ -51,9 +52,14 @@ class Sessions:
         """
         from rejudge.api.importing import import_traces
 
-        tags = (tag,) if isinstance(tag, str) else tuple(tag)
         return import_traces(
-            self._database, paths, agent=agent, tags=tags, options=options, stdin=stdin, progress=progress
+            self._database,
+            paths,
+            agent=agent,
+            tags=checked_tags(tag),
+            options=options,
+            stdin=stdin,
+            progress=progress,
         )
 
     def receive(
@@ -75,8 +81,8 @@ class Sessions:
         self, recording: Recording, *, agent: str, origin: str | None = None, tag: str | Sequence[str] = ()
     ) -> Saved:
         """Stores one assembled session, as the recorder does."""
-        tags = (tag,) if isinstance(tag, str) else tuple(tag)
-        return save_recordings(self._database, [recording], Placement(agent=agent, tags=tags, origin=origin))[0]
+        placement = Placement(agent=agent, tags=checked_tags(tag), origin=origin)
+        return save_recordings(self._database, [recording], placement)[0]
 
     def list(self, *, limit: int | None = None, newest_first: bool = False, **selection: Any) -> list[Session]:
         """Sessions without their nodes, by number.
@@ -160,11 +166,11 @@ class Sessions:
 
     def tag(self, selection: Selection, *tags: str) -> int:
         """Puts tags on sessions; returns how many sessions it met."""
-        if not tags or not all(tag.strip() for tag in tags):
+        if not tags:
             raise UsageError("no tag given", mend="name at least one tag")
         found = select_sessions(self._database, selection, ended=False)
         with self._database.write() as connection:
-            add_tags(connection, found.session_ids, tags)
+            add_tags(connection, found.session_ids, checked_tags(tags))
         return len(found.session_ids)
 
 
