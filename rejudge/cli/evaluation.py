@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,8 +11,10 @@ from rejudge.cli.groups import NounGroup
 from rejudge.cli.opening import opened
 from rejudge.cli.output import Output, output_options, text
 
+if TYPE_CHECKING:
+    from rejudge.api import Store
+
 _EVALUATION_COLUMNS: dict[str, Callable[[Any], object]] = {
-    "session": lambda one: one.session_id,
     "evaluator": lambda one: f"{one.evaluator}@{one.evaluator_version}" if one.evaluator else "label",
     "result": lambda one: one.name,
     "type": lambda one: one.data_type,
@@ -22,7 +24,6 @@ _EVALUATION_COLUMNS: dict[str, Callable[[Any], object]] = {
 }
 
 _SCORING_COLUMNS: dict[str, Callable[[Any], object]] = {
-    "session": lambda one: one.session_id,
     "evaluator": lambda one: f"{one.evaluator}@{one.evaluator_version}",
     "status": lambda one: one.status,
     "seconds": lambda one: one.duration_seconds,
@@ -49,7 +50,7 @@ def list_evaluations(
     """List evaluations, labels among them."""
     with opened() as store:
         rows = store.evaluations.list(session=session, evaluator=evaluator, name=name, history=history, limit=limit)
-    output.items(rows, _EVALUATION_COLUMNS)
+        show_rows(output, store, rows, _EVALUATION_COLUMNS)
 
 
 @click.group(cls=NounGroup)
@@ -78,7 +79,20 @@ def list_scorings(
         rows = store.evaluations.scorings(
             session=session, evaluator=evaluator, statuses=statuses or None, history=history, limit=limit
         )
-    output.items(rows, _SCORING_COLUMNS)
+        show_rows(output, store, rows, _SCORING_COLUMNS)
+
+
+def show_rows(
+    output: Output, store: Store, rows: Sequence[Any], columns: Mapping[str, Callable[[Any], object]]
+) -> None:
+    """Rows that are each of a session; a person knows it by its number."""
+    if output.as_json:
+        output.items(rows, columns)
+        return
+    from rejudge.store.selecting import session_numbers
+
+    numbers = session_numbers(store.database, (one.session_id for one in rows))
+    output.items(rows, {"session": lambda one: numbers.get(one.session_id), **columns})
 
 
 def said(one: Any) -> object:

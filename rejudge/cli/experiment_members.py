@@ -49,10 +49,10 @@ def say_what_is_missing(output: Output, store: Store, report: ExperimentReport) 
 
 
 def _lines(store: Store, report: ExperimentReport) -> Iterator[str]:
-    from rejudge.store.selecting import list_sessions_by_id
+    from rejudge.store.selecting import session_numbers
 
     ids = [one.session_id for one in report.refused] + [one.baseline_session_id for one in report.failed]
-    numbers = {one.id: one.number for one in list_sessions_by_id(store.database, list(dict.fromkeys(ids)))}
+    numbers = session_numbers(store.database, ids)
     for refused in report.refused:
         yield f"session {numbers.get(refused.session_id)}: not replayed: {refused.reason}"
     for one in report.failed:

@@ -8,14 +8,13 @@ from typing import Any
 
 import click
 
-from rejudge.cli.evaluation import said
+from rejudge.cli.evaluation import said, show_rows
 from rejudge.cli.groups import NounGroup
 from rejudge.cli.opening import opened
 from rejudge.cli.output import Output, output_options
 from rejudge.errors import UsageError
 
 _COLUMNS: dict[str, Callable[[Any], object]] = {
-    "session": lambda one: one.session_id,
     "label": lambda one: one.name,
     "score": said,
     "passed": lambda one: one.passed,
@@ -81,8 +80,7 @@ def import_(output: Output, *, file: str, author: str | None) -> None:
 def list_(output: Output, *, session: str | None, name: str | None) -> None:
     """List labels."""
     with opened() as store:
-        rows = store.labels.list(session=session, name=name)
-    output.items(rows, _COLUMNS)
+        show_rows(output, store, store.labels.list(session=session, name=name), _COLUMNS)
 
 
 def _score(text: str) -> bool | int | float:

@@ -86,14 +86,24 @@ def table(rows: Sequence[Sequence[object]], headings: Sequence[str]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    drawn = Table(box=None, pad_edge=False, header_style="bold")
-    for index, heading in enumerate(headings):
-        numeric = all(isinstance(row[index], (int, float, Decimal)) or row[index] is None for row in rows)
-        drawn.add_column(heading, justify="right" if numeric else "left", overflow="fold")
-    for row in rows:
-        drawn.add_row(*(Text(text(value)) for value in row))
-    piped = not sys.stdout.isatty()
-    Console(width=PIPE_WIDTH if piped else None, highlight=False, soft_wrap=False).print(drawn)
+    console = Console(width=None if sys.stdout.isatty() else PIPE_WIDTH, highlight=False, soft_wrap=False)
+
+    def drawn(places: Sequence[int]) -> Table:
+        made = Table(box=None, pad_edge=False, header_style="bold")
+        for place in places:
+            numeric = all(isinstance(row[place], (int, float, Decimal)) or row[place] is None for row in rows)
+            made.add_column(headings[place], justify="right" if numeric else "left", overflow="fold")
+        for row in rows:
+            made.add_row(*(Text(text(row[place])) for place in places))
+        return made
+
+    every = range(len(headings))
+    whole = drawn(every)
+    unbounded = console.options.update(width=PIPE_WIDTH)
+    if {"no.", "id"} <= set(headings) and console.measure(whole, options=unbounded).maximum > console.width:
+        # An id in pieces cannot be copied, and the number names the same.
+        whole = drawn([place for place in every if headings[place] != "id"])
+    console.print(whole)
 
 
 def show_rich(drawn: Any) -> None:

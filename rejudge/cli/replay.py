@@ -102,13 +102,10 @@ def list_(output: Output, *, session: str | None, run: str | None, status: str |
         if output.as_json:
             output.items([document_of(one) for one in rows], {})
             return
-        from rejudge.store.selecting import list_sessions_by_id
+        from rejudge.store.selecting import session_numbers
 
-        named = dict.fromkeys(
-            name for one in rows for name in (one.baseline_session_id, one.result_session_id) if name
-        )
-        numbers = {one.id: one.number for one in list_sessions_by_id(store.database, list(named))}
-        output.items(rows, _columns(numbers))
+        named = (name for one in rows for name in (one.baseline_session_id, one.result_session_id) if name)
+        output.items(rows, _columns(session_numbers(store.database, named)))
 
 
 @replay.command()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import click
@@ -54,17 +54,21 @@ def evaluate(
     if detach:
         return _hand_over(output, request)
     with opened() as store, bar(output, "scoring") as move:
+        from rejudge.store.selecting import session_numbers
+
         report = store.evaluations.run(
             request,
             ephemeral=ephemeral,
             say=output.note,
             progress=lambda now: move(now.done, now.total),
         )
-    _show(output, report)
+        shown = report.unscored[:_UNSCORED_SHOWN]
+        numbers = {} if output.as_json else session_numbers(store.database, (one.session_id for one in shown))
+    _show(output, report, numbers)
     return report.exit_code
 
 
-def _show(output: Output, report: BatchReport) -> None:
+def _show(output: Output, report: BatchReport, numbers: Mapping[str, int]) -> None:
     if output.as_json:
         output.document(report.facts())
         return
@@ -88,7 +92,7 @@ def _show(output: Output, report: BatchReport) -> None:
     if report.url:
         output.note(f"the run: {report.url}")
     for one in report.unscored[:_UNSCORED_SHOWN]:
-        output.note(f"{one.status}: {report.evaluators[one.judge]} on session {one.session_id}: {one.error}")
+        output.note(f"{one.status}: {report.evaluators[one.judge]} on session {numbers[one.session_id]}: {one.error}")
     if len(report.unscored) > _UNSCORED_SHOWN:
         output.note("and more; --json lists them")
     if report.not_tried_again:

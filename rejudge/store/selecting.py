@@ -81,6 +81,18 @@ def list_sessions_by_id(database: Database, session_ids: Sequence[str]) -> list[
     return [found[one] for one in session_ids if one in found]
 
 
+def session_numbers(database: Database, session_ids: Iterable[str]) -> dict[str, int]:
+    """The numbers that people know sessions by, of full ids; those that are not there are left out."""
+    wanted = list(dict.fromkeys(session_ids))
+    found: dict[str, int] = {}
+    with database.read() as connection:
+        for start in range(0, len(wanted), 500):
+            table = core.sessions
+            query = select(table.c.id, table.c.number).where(table.c.id.in_(wanted[start : start + 500]))
+            found.update({one.id: one.number for one in connection.execute(query)})
+    return found
+
+
 def resolve_ids(connection: Connection, references: Sequence[str]) -> list[str]:
     """Full ids for session numbers, ids, or unambiguous beginnings of ids (at least 6 characters).
 

@@ -47,7 +47,7 @@ def test_a_label_is_given_once_a_session(five: Program) -> None:
         ),
         ("bad.csv", "session,name,score\n1,tone,true\n2,tone,high\n", 2, "bad.csv:3"),
         ("twice.jsonl", '{"session": 1, "name": "t", "score": 1}\n{"session": 1, "name": "t", "score": 2}\n', 5, ""),
-        ("unknown.csv", "session,name,mark\n1,tone,5\n", 2, "unknown.csv:2"),
+        ("unknown.csv", "session,name,mark\n1,tone,5\n", 2, "unknown.csv:1"),
         ("missing.jsonl", '{"session": 99, "name": "t", "score": 1}\n', 4, "missing.jsonl:1"),
         ("empty.csv", "", 2, ""),
     ],
