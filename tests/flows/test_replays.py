@@ -171,6 +171,33 @@ def test_a_run_that_is_canceled_at_prefect_ends_its_agent(served: Commands, tmp_
     wait_until(lambda: post(up["api_url"], "flow_runs/filter", flow)[0]["state_type"] == "CANCELLED")
 
 
+def test_a_commands_run_that_is_canceled_at_prefect_ends_as_by_an_interrupt(desk: Commands, served: Commands) -> None:
+    (desk.folder / "slow").touch()
+    api = served("up", "--json").document["api_url"]
+    running = desk.start("replay", "run", "1", "--agent", "slow@1")
+    try:
+        wait_until(lambda: bool(lines(desk.folder / "began")))
+        began = {
+            "state": {"type": {"any_": ["RUNNING"]}},
+            "parent_task_run_id": {"operator": "and_", "is_null_": True},
+        }
+        [identifier] = [
+            one["id"]
+            for one in post(api, "flow_runs/filter", {"flow_runs": began})
+            if one["parameters"]["request"]["agent"] == "slow@1"
+        ]
+        cancel = [sys.executable, "-m", "prefect", "flow-run", "cancel", identifier]
+        subprocess.run(cancel, env={**desk.environment, "PREFECT_API_URL": api}, check=True, timeout=120)
+        assert running.wait(timeout=60) == 130
+        assert running.stderr is not None and "canceled at Prefect" in running.stderr.read()
+    finally:
+        end_group(running)
+    assert not running_in(desk.folder)
+    assert (replays(desk)[0]["status"], results(desk)) == ("canceled", [])
+    flow = {"flow_runs": {"id": {"any_": [identifier]}}}
+    assert post(api, "flow_runs/filter", flow)[0]["state_type"] == "CANCELLED"
+
+
 def test_agents_that_misbehave_end_in_time_and_the_next_ones_are_fine(commands: Commands) -> None:
     tmp_path = commands.folder
     with commands.store as store:
