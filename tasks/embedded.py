@@ -25,6 +25,7 @@ from rejudge.models.requests import Request
 from rejudge.scoring.version import EvaluatorSpec
 from rejudge.settings import Settings
 from rejudge.tasks import policy
+from rejudge.tasks.canceling import cancelable
 from rejudge.tasks.connections import ConnectionElsewhere, connection_of
 from rejudge.tasks.leftovers import report_crashes, written_down
 from rejudge.tasks.reaching import reaching
@@ -124,23 +125,27 @@ def run_flow(
     chosen = settings.current()
     with _inside_flow() as inside:
         if inside:
-            return _call(home, request, by=by, place=Place(None, None))
+            return _call(home, request, by=by, place=Place(None, None), say=say)
     place = find_place(chosen, ephemeral=ephemeral, say=say)
     with _connected(chosen, place), _stopped_by_signals(by.stop), reaching(place.api_url):
         report_crashes(chosen)
-        end = _call(home, request, by=by, place=place)
+        end = _call(home, request, by=by, place=place, say=say)
         if place.api_url is None:
             _drain(end.flow_run_id, by.tally.task_runs, say=say)
         return end
 
 
-def _call(home: str, request: Request, *, by: Surroundings, place: Place) -> FlowEnd:
+def _call(home: str, request: Request, *, by: Surroundings, place: Place, say: Callable[[str], None]) -> FlowEnd:
     module, _, attribute = home.partition(":")
     flow = getattr(importlib.import_module(module), attribute)
-    with surrounded(by), written_down(settings.current(), flow) as known:
+    with ExitStack() as stack:
+        stack.enter_context(surrounded(by))
+        if place.api_url is not None:
+            flow = stack.enter_context(cancelable(flow, say=say))
+        flow = stack.enter_context(written_down(settings.current(), flow))
         # Prefect's own way imports FastAPI, a tenth of a second, and comes to the same.
-        known.serialize_parameters = to_jsonable_python
-        state = known(request, return_state=True)
+        flow.serialize_parameters = to_jsonable_python
+        state = flow(request, return_state=True)
     result = result_of(state)
     if isinstance(result, RejudgeError):
         raise result

@@ -33,7 +33,7 @@ def written_down(chosen: Settings, flow: Any) -> Iterator[Any]:
 
     with attempt() as owner:
         try:
-            yield flow.with_options(on_running=[note])
+            yield flow.with_options(on_running=[*flow.on_running_hooks, note])
         finally:
             for path in notes:
                 path.unlink(missing_ok=True)

@@ -53,6 +53,9 @@ PROGRESS_SECONDS: Final = 1.0
 TABLE_ROWS_MAX: Final = 200
 """Rows of a table artifact: more is not readable there, and the rows themselves are in our database."""
 
+CANCEL_SECONDS: Final = 3.0
+"""Between two looks whether somebody canceled the run of a command at Prefect: each is a request to the server."""
+
 LABEL_SECONDS: Final = 24 * 3600
 """How long a paused run waits for a person's answer."""
 
