@@ -59,7 +59,7 @@ def _metric_row(report: BatchReport, one: MetricSummary) -> dict[str, Any]:
     verdicts = one.passed + one.failed
     return {
         "evaluator": one_line(report.title(one), limit=_CELL),
-        "result": one_line(one.name, limit=_CELL),
+        "result": one_line(one.result, limit=_CELL),
         "type": one.data_type,
         "sessions": one.count,
         "mean": None if one.mean is None else round(one.mean, 6),

@@ -13,6 +13,7 @@ from rejudge.cli.output import Output, output_options
 from rejudge.cli.selecting import required, selection_options
 
 if TYPE_CHECKING:
+    from rejudge.api import Store
     from rejudge.models.selection import Selection
 
 _COLUMNS: dict[str, Callable[[Any], object]] = {
@@ -38,7 +39,7 @@ def create(output: Output, *, name: str, selection: Callable[[], Selection | Non
     chosen = required(selection())
     with opened() as store:
         made = store.cohorts.create(name, **_ways(chosen))
-    _said(output, made, created=True)
+        _said(output, store, made, created=True)
 
 
 @cohort.command()
@@ -50,7 +51,7 @@ def version(output: Output, *, name: str, selection: Callable[[], Selection | No
     chosen = required(selection())
     with opened() as store:
         made, created = store.cohorts.version(name, **_ways(chosen))
-    _said(output, made, created=created)
+        _said(output, store, made, created=created)
 
 
 @cohort.command("list")
@@ -115,7 +116,16 @@ def _document(one: Any) -> dict[str, Any]:
     }
 
 
-def _said(output: Output, made: Any, *, created: bool) -> None:
+def _said(output: Output, store: Store, made: Any, *, created: bool) -> None:
+    from rejudge.store.selecting import session_origins
+
     reference = f"{made.name}@{made.number}"
     said = f"made {reference} of {made.size:,} sessions" if created else f"{reference} is the same list"
     output.result({**_document(made), "created": created}, said)
+    origins = list(session_origins(store.database, store.cohorts.members(reference)).values())
+    replays = origins.count("replay")
+    if 0 < replays < len(origins):
+        output.note(
+            f"{replays:,} of them are replays, not what really happened; without them: "
+            f'--filter \'agent == "{made.agent}" and origin != "replay"\''
+        )

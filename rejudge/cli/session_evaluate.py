@@ -76,7 +76,7 @@ def _show(output: Output, report: BatchReport, numbers: Mapping[str, int]) -> No
     rows = [
         (
             report.title(one),
-            one.name,
+            one.result,
             one.count,
             one.mean,
             one.lowest,

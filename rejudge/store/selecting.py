@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -83,14 +83,20 @@ def list_sessions_by_id(database: Database, session_ids: Sequence[str]) -> list[
 
 def session_numbers(database: Database, session_ids: Iterable[str]) -> dict[str, int]:
     """The numbers that people know sessions by, of full ids; those that are not there are left out."""
+    return dict(_column(database, session_ids, core.sessions.c.number))
+
+
+def session_origins(database: Database, session_ids: Iterable[str]) -> dict[str, str]:
+    """Where sessions came from (``imported``, ``recorded``, ``replay``), of full ids."""
+    return dict(_column(database, session_ids, core.sessions.c.origin))
+
+
+def _column(database: Database, session_ids: Iterable[str], column: ColumnElement[Any]) -> Iterator[tuple[str, Any]]:
     wanted = list(dict.fromkeys(session_ids))
-    found: dict[str, int] = {}
     with database.read() as connection:
         for start in range(0, len(wanted), 500):
-            table = core.sessions
-            query = select(table.c.id, table.c.number).where(table.c.id.in_(wanted[start : start + 500]))
-            found.update({one.id: one.number for one in connection.execute(query)})
-    return found
+            query = select(core.sessions.c.id, column).where(core.sessions.c.id.in_(wanted[start : start + 500]))
+            yield from ((found[0], found[1]) for found in connection.execute(query))
 
 
 def resolve_ids(connection: Connection, references: Sequence[str]) -> list[str]:

@@ -34,6 +34,11 @@ class MetricSummary:
     failed: int
     """Rows with a verdict, by verdict; the rest was held back or has none."""
 
+    @property
+    def result(self) -> str:
+        """The rows' name as a table shows it: those without a score stand beside those with one, and say so."""
+        return f"{self.name}, unscored" if self.data_type == "unscored" else self.name
+
 
 def summarize(database: Database, session_ids: Sequence[str], requested: Sequence[Requested]) -> list[MetricSummary]:
     """Every metric that these evaluators gave these sessions, in the evaluators' order and by name."""

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from rejudge.models.recording import Recording
+from rejudge.store.engine import connect
+from rejudge.store.writing import Placement, save_recordings
 from tests.cli.program import Program
+from tests.flows.stored import session_view
 
 
 def test_a_session_shows_its_fields_nodes_and_payloads(five: Program) -> None:
@@ -93,6 +98,17 @@ def test_an_evaluator_is_scaffolded_tried_and_registered(five: Program, tmp_path
     assert "rejudge/cost" in names and names.count("few-calls") == 2
     assert five("evaluator", "delete", "few-calls").code == 0
     assert five("evaluator", "show", "few-calls@1").code == 4
+
+
+def test_a_cohort_with_replays_among_its_sessions_says_so(five: Program, tmp_path: Path) -> None:
+    with closing(connect(f"sqlite:///{tmp_path / '.rejudge' / 'rejudge.db'}")) as database:
+        save_recordings(database, [Recording(session_view(9, 2))], Placement(agent="desk", origin="replay"))
+    made = five("cohort", "create", "all", "--agent", "desk")
+    without = made.err.partition("--filter '")[2].partition("'")[0]
+    assert made.code == 0 and made.err.startswith("1 of them are replays")
+    alone = five("cohort", "create", "real", "--filter", without)
+    assert (alone.out, alone.err) == ("made real@1 of 5 sessions\n", "")
+    assert five("cohort", "create", "replays", "6").err == ""
 
 
 def test_an_agent_is_registered_by_its_source(program: Program, tmp_path: Path) -> None:

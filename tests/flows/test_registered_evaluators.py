@@ -102,6 +102,22 @@ def test_one_version_runs_with_several_params_and_each_is_told_apart(twelve: Com
     assert twelve("session", "evaluate", "1", *evaluators("refund@1"), "--json").document["reused"] == 1
 
 
+HALF = """
+from rejudge import EvaluationResult
+
+def evaluate(session):
+    odd = session.session.outputs["text"].startswith("Order 1 ")
+    return EvaluationResult(name="half", score=1.0) if odd else EvaluationResult(name="half", unscored="even")
+"""
+
+
+def test_rows_without_a_score_stand_apart_in_the_table(twelve: Commands) -> None:
+    (twelve.folder / "half.py").write_text(HALF)
+    twelve("evaluator", "register", "half", "--script", "half.py")
+    shown = twelve("session", "evaluate", "1", "2", "3", *evaluators("half@1")).out.splitlines()
+    assert [line.split()[1:5] for line in shown[1:3]] == [["half", "1", "1", "1"], ["half,", "unscored", "2", "-"]]
+
+
 def test_what_cannot_be_scored_is_told_again_by_a_rerun(twelve: Commands) -> None:
     (twelve.folder / "needs.py").write_text(
         "from rejudge import MissingInput\n"
