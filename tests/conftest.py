@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import itertools
 import os
 import shutil
@@ -30,6 +31,9 @@ for _name in list(os.environ):
         del os.environ[_name]
 for _name in ("NO_PROXY", "no_proxy"):  # the servers of the tests are on this machine
     os.environ[_name] = ",".join(filter(None, [os.environ.get(_name), "127.0.0.1", "localhost"]))
+# Prefect makes its folder where it is imported: not in the home of whoever runs the suite.
+os.environ["PREFECT_HOME"] = tempfile.mkdtemp(prefix="rejudge-tests-prefect-")
+atexit.register(shutil.rmtree, os.environ["PREFECT_HOME"], ignore_errors=True)
 
 # Hypothesis fails an example that takes more than 200 ms, and one that is made slowly: that is the machine's doing.
 settings.register_profile("unhurried", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
