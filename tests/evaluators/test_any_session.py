@@ -202,7 +202,9 @@ def long_session(size: int) -> SessionView:
 
 
 def test_twenty_thousand_nodes_cost_all_thirteen_little_cpu() -> None:
+    begun = time.process_time()
     view = long_session(20_000)
+    making = time.process_time() - begun
     run("rejudge/cost", long_session(3))  # the price list is loaded once per process
 
     spent = {}
@@ -212,8 +214,8 @@ def test_twenty_thousand_nodes_cost_all_thirteen_little_cpu() -> None:
         evaluate(view, **params[0])
         spent[name] = time.process_time() - begun
 
-    # 1.5 s is what is promised; a busy machine may need more.
-    assert sum(spent.values()) < 3, spent
+    # 1.5 s is what is promised, some four times what making the session takes; a slow machine needs more for both.
+    assert sum(spent.values()) < max(3, 10 * making), spent
 
 
 def test_all_thirteen_are_looked_at() -> None:

@@ -87,7 +87,7 @@ def test_find_cannot_be_made_to_run_for_ever(text: str) -> None:
     begun = time.process_time()
     find(text)
 
-    assert time.process_time() - begun < 3
+    assert time.process_time() - begun < 15
 
 
 @given(st.text(max_size=200))
