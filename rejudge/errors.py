@@ -7,6 +7,7 @@ RejudgeError                    anything rejudge refuses, with a mend; ``exit_co
 ├── Conflict                    something of that identity exists already (5)
 ├── PartialFailure              some of the work failed, the rest is stored (8)
 ├── StoreError                  the database cannot be used as it is (2)
+│   └── StoreUnreachable        its server does not answer, or its disk is full (8)
 ├── ServerUnreachable           Prefect's server does not answer, or refuses (8)
 └── ReplayError                 a replay that cannot be run, or ended without a result (8)
 
@@ -65,6 +66,12 @@ class PartialFailure(RejudgeError):
 
 class StoreError(RejudgeError):
     """The database cannot be used as it is."""
+
+
+class StoreUnreachable(StoreError):
+    """The database's server does not answer, or its disk is full; what was finished is stored."""
+
+    exit_code = 8
 
 
 class ServerUnreachable(RejudgeError):

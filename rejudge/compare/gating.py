@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Final, Literal
 
 from rejudge.compare.limits import (
     Limit,
@@ -17,6 +17,9 @@ from rejudge.compare.verdicts import decide
 from rejudge.models.calibration import Calibration
 from rejudge.models.comparison import Comparison, Coverage, Estimate, Figure, MetricComparison
 from rejudge.models.gate import Gate, GateOutcome, GateResult, Rule, RuleResult
+
+_METRICS_NAMED: Final = 10
+"""Metrics that there are, in the reason of a rule on one that there is not."""
 
 
 def judge_gate(
@@ -76,7 +79,11 @@ def _absence(rule: Rule, comparison: Comparison) -> str:
     alike = [one.metric.key for one in comparison.metrics if one.metric.plain_key == rule.metric]
     if len(alike) > 1:
         return f"it ran with several sets of params; name one of {', '.join(alike)}"
-    return "no row of this metric was produced by this run"
+    # Of the rule's own evaluator, where it gave any: what is mistyped is then its row.
+    plain = dict.fromkeys(one.metric.plain_key for one in comparison.metrics)
+    own = [key for key in plain if key.rpartition(":")[0] == rule.evaluator]
+    there = ", ".join((own or list(plain))[:_METRICS_NAMED]) or "none"
+    return f"no row of this metric was produced by this run; it has {there}"
 
 
 def _judge_difference(

@@ -166,7 +166,10 @@ def _parse(text: str, adapter: TypeAdapter[Any]) -> Any:
 def _why(error: Exception) -> str:
     if isinstance(error, ValidationError):
         first = error.errors()[0]
-        return f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
+        if first["type"] == "union_tag_invalid":
+            return f"there is no kind {first['ctx']['tag']!r}"
+        place = ".".join(str(part) for part in first["loc"])
+        return f"{place}: {first['msg']}" if place else str(first["msg"])
     return str(error)
 
 

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DatabaseError, InterfaceError, NoSuchModuleError, OperationalError
 
-from rejudge.errors import StoreError, UsageError
+from rejudge.errors import StoreError, StoreUnreachable, UsageError
 
 BUSY_TIMEOUT_MS: Final = 30_000
 
@@ -164,14 +164,11 @@ def _translated(database: Database) -> Iterator[None]:
 def _unusable(database: Database, error: DatabaseError | InterfaceError) -> StoreError:
     where = database.url.render_as_string(hide_password=True)
     reason = str(error.orig).strip().splitlines()[0] if error.orig else "unknown"
-    return StoreError(f"the database {where} cannot be used: {reason}", mend=_mend(database, reason))
-
-
-def _mend(database: Database, reason: str) -> str:
+    said = f"the database {where} cannot be used: {reason}"
     if not database.is_sqlite:
-        return "check that the server is up and the URL is right"
+        return StoreUnreachable(said, mend="check that the server is up and the URL is right")
     if "full" in reason:
-        return "make room on its disk; what was stored before is whole"
+        return StoreUnreachable(said, mend="make room on its disk; what was stored before is whole")
     if "not a database" in reason or "malformed" in reason:
-        return "name another file with REJUDGE_DATABASE_URL, or put a copy of it in its place"
-    return "check that the folder is writable and no other program holds the file"
+        return StoreError(said, mend="name another file with REJUDGE_DATABASE_URL, or put a copy of it in its place")
+    return StoreError(said, mend="check that the folder is writable and no other program holds the file")

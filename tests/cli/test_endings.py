@@ -64,6 +64,15 @@ def test_a_folder_that_cannot_be_made_is_refused(program: Program, monkeypatch: 
     assert ended.code == 2 and ended.err.startswith("error: the folder 'file' of the database cannot be made")
 
 
+def test_a_database_server_that_is_down_is_no_wrong_command(
+    program: Program, monkeypatch: pytest.MonkeyPatch, nobody: str
+) -> None:
+    address = nobody.rpartition("@")[2].removesuffix("/api")
+    monkeypatch.setenv("REJUDGE_DATABASE_URL", f"postgresql://user:sesame@{address}/rejudge")
+    ended = program("session", "list")
+    assert ended.code == 8 and "cannot be used: connection failed" in ended.err and "sesame" not in ended.err
+
+
 def test_an_address_that_cannot_be_read_is_not_quoted(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REJUDGE_DATABASE_URL", "postgresql://user@db.example:sesame/rejudge")
     ended = program("session", "list")

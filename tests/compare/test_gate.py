@@ -163,6 +163,7 @@ def test_missing_members(missing: str, lost: int, rule: str, outcome: str) -> No
 def test_a_metric_without_rows_closes_the_gate() -> None:
     result = judge_gate(gate("no-new-failures"), compared([True], [True], name="other"))
     assert (result.outcome, result.exit_code) == ("error", 2)
+    assert result.results[0].reason.endswith("; it has check@1:other")
 
 
 def test_a_metric_of_several_params_has_to_be_named() -> None:

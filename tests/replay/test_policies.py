@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from rejudge.models.override import Override, parse_models
@@ -31,6 +33,21 @@ from rejudge.models.replay import ForkPoint, replay_identity
 )
 def test_a_tool_policy_is_read(written: str, policy: object) -> None:
     assert parse_tool_policy(written) == policy
+
+
+@pytest.mark.parametrize(
+    ("written", "why"),
+    [
+        ("histery", "there is no kind 'histery'"),
+        ('{"kind": "statik"}', "there is no kind 'statik'"),
+        ("history(world)", "history.scope: Input should be"),
+        ('{"kind": "llm"}', "llm.model: Field required"),
+        ("{}", "Unable to extract tag"),
+    ],
+)
+def test_what_is_wrong_with_a_policy_is_said(written: str, why: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(f"({why}")):
+        parse_tool_policy(written)
 
 
 @pytest.mark.parametrize(
