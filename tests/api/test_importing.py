@@ -64,6 +64,7 @@ def test_what_cannot_be_read_is_refused_with_its_place_and_costs_only_itself(
     assert (refusal.line, Path(refusal.path).name) == (2, "broken.jsonl")
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("engine", ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
 def test_a_killed_import_done_again_equals_one_that_was_not(
     engine: str, traces: Path, tmp_path: Path, request: pytest.FixtureRequest
@@ -75,7 +76,7 @@ def test_a_killed_import_done_again_equals_one_that_was_not(
     seconds = time.perf_counter() - began
     urls = [new_store() for _ in range(MOMENTS)]
     command = [sys.executable, "-m", "tests.api.killed_imports", str(traces), str(seconds), *urls]
-    subprocess.run(command, cwd=ROOT, check=True, timeout=240)
+    subprocess.run(command, cwd=ROOT, check=True, timeout=540)
     expected = rows_of(undisturbed)
     for url in urls:
         assert rows_of(connect(url)) == expected
