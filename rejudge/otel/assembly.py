@@ -45,6 +45,8 @@ def _assemble(group: Group, options: Options) -> Recording | None:
         items = _settled([*group.spans, *_spans_of_records(records)], records) if records else items
         if not any(map(is_ai, items)):
             return None
+    # First of all: its text should not lie in memory beside what is read out of the spans.
+    packed = pack([item.span for item in items] if group.spans else (), records)
     _name_nodes(items)
     failures = {id(item): failure for item in items if (failure := failure_of(item)) is not None}
     nodes: list[Node] = []
@@ -62,11 +64,9 @@ def _assemble(group: Group, options: Options) -> Recording | None:
     if options.price:
         bill.close(facts)
     view = SessionView(Session.from_facts(facts), nodes)
-    spans = [item.span for item in items] if group.spans else ()
     for item in items:
         item.untie()
-    del items, nodes, counted  # what was read out of the spans need not lie beside their packed form
-    return Recording(view, tuple(sorted(group.trace_ids)), pack(spans, records))
+    return Recording(view, tuple(sorted(group.trace_ids)), packed)
 
 
 def items_of(group: Group) -> list[Item]:
