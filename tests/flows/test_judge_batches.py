@@ -40,7 +40,7 @@ TROUBLES = [
     says("I would say yes"),
     says_json({"resolved": {"reason": "?", "probability_yes": 7}}),
     says("", finish_reason="length"),
-    says_json({"resolved": {"reason": "late", "probability_yes": 0.9}}, delay=4.0),
+    says_json({"resolved": {"reason": "late", "probability_yes": 0.9}}, delay=8),
 ]
 
 
@@ -75,7 +75,7 @@ def judged(home: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Comman
     """A batch of sessions that the judge was asked about, its report, and the server's log."""
     folder = tmp_path_factory.mktemp("judged")
     store_with_sessions(folder / ".rejudge" / "rejudge.db", SESSIONS, nodes=2).close()
-    params = json.dumps({"questions": ASKED, "timeout": 3})
+    params = json.dumps({"questions": ASKED, "timeout": 6})
     with ModelServer(Misbehaving(), rate=RATE) as server:
         surroundings = {**environment(home), **server.environment(), "REJUDGE_JUDGE_API_KEY": SECRET}
         commands = Commands(folder, surroundings)
