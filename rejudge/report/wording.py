@@ -181,8 +181,12 @@ def power_line(power: Power | None, *, rate: bool) -> str:
     """What this n could have shown, and what it would take; empty where nothing can be said."""
     if power is None or power.minimum_detectable_effect is None:
         return ""
-    seen = number(power.minimum_detectable_effect, rate=rate).replace(" %", " pp")
-    line = f"this many sessions find a difference of {seen} with {power.power:.0%} power"
+    chance = f"with {power.power:.0%} power"
+    if rate and power.minimum_detectable_effect > 1:
+        line = f"so few sessions find no difference {chance}"
+    else:
+        seen = number(power.minimum_detectable_effect, rate=rate).replace(" %", " pp")
+        line = f"this many sessions find a difference of {seen} {chance}"
     if not power.more_sessions:
         return line
     return f"{line}; {power.more_sessions:,} more would settle the difference seen"

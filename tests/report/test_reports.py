@@ -20,6 +20,7 @@ from rejudge.report.html import embedded, html_report
 from rejudge.report.markdown import markdown_report
 from rejudge.report.table import artifact_rows
 from rejudge.report.terminal import terminal_report
+from rejudge.report.wording import power_line
 from tests.compare.cohorts import compared, member, row, rows
 
 EVIL = (
@@ -157,3 +158,28 @@ def test_a_report_can_be_checked_against_its_rows() -> None:
     observations[0] = observations[0].model_copy(update={"score": False})
     assert recheck(told, observations) == ("check@1:result",)
     assert recheck(told, observations[:40]) == ("check@1:cost", "check@1:result")
+
+
+def pages(comparison: Comparison) -> str:
+    """All that a person is shown of a comparison."""
+    shown = io.StringIO()
+    Console(file=shown, width=10_000).print(terminal_report(comparison))
+    return html_report(comparison) + markdown_report(comparison) + shown.getvalue()
+
+
+def test_what_is_settled_is_not_said_to_need_more_sessions() -> None:
+    regressed = compared([True] * 12, [False] * 7 + [True] * 5, direction="higher")
+    assert regressed.metrics[0].verdict.word == "regressed"
+    assert not re.search("would settle|% power", pages(regressed))
+
+
+@pytest.mark.parametrize(("flips", "said"), [(1, "a difference of 70.0 pp"), (3, "so few sessions find no")])
+def test_a_rate_that_cannot_move_as_far_as_its_power_reaches_is_told_so(flips: int, said: str) -> None:
+    few = compared([True] * 4, [False] * flips + [True] * (4 - flips)).metrics[0]
+    assert said in power_line(few.figures[0].power, rate=True)
+
+
+def test_the_headline_gives_a_reason_for_every_metric_of_its_verdict() -> None:
+    both = rows([True] * 12, [False] * 12, name="one") + rows([True] * 12, [False] * 11 + [True], name="two")
+    banner = html_report(compare(both, [member(index) for index in range(12)])).partition("<dl")[0]
+    assert "check@1:one: " in banner and "check@1:two: " in banner
