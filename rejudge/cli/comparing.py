@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rejudge.cli.output import Output, show_rich, write_file
+from rejudge.cli.output import Output, require_writable, show_rich, write_file
 from rejudge.errors import UsageError
 
 if TYPE_CHECKING:
@@ -96,6 +96,8 @@ def compare_options(command: Callable[..., Any]) -> Callable[..., Any]:
         **kwargs: Any,
     ) -> Any:
         wishes = Wishes(margin, alpha, seed, gate_file, html, markdown, junit)
+        for path in wishes.files:
+            require_writable(path)
         return command(*args, wishes=wishes, **kwargs)
 
     return with_wishes

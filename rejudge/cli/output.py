@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -125,6 +126,23 @@ def write_file(output: Output, path: Path, content: str) -> None:
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror}", mend="name another file") from error
     output.note(f"wrote {path}")
+
+
+def require_writable(path: Path) -> None:
+    """Refuse a file that cannot be written, before the work is done whose result it is to hold.
+
+    Raises:
+        UsageError: Where it is a folder, has none to be in, or may not be written.
+    """
+    if path.is_dir():
+        reason = "is a folder"
+    elif not path.parent.is_dir():
+        reason = f"has no folder {str(path.parent)!r} to be in"
+    elif not os.access(path if path.exists() else path.parent, os.W_OK):
+        reason = "may not be written"
+    else:
+        return
+    raise UsageError(f"{str(path)!r} {reason}", mend="name another file; nothing was run")
 
 
 def say_handed_over(output: Output, run: HandedOver) -> int:

@@ -145,3 +145,20 @@ def test_a_server_that_is_not_prefects_is_named(five: Program, not_prefect: str)
 def test_an_address_of_prefect_that_is_none_is_a_wrong_setting(five: Program) -> None:
     ended = judged("127.0.0.1:4200")
     assert ended.returncode == 2 and "PREFECT_API_URL is '127.0.0.1:4200'" in ended.stderr.splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("file", "why"),
+    [("missing/report.html", "has no folder 'missing' to be in"), ("", "is a folder"), (".rejudge", "is a")],
+    ids=["no folder", "an unset variable", "a folder"],
+)
+@pytest.mark.parametrize("option", ["--html", "--markdown"])
+def test_a_report_that_cannot_be_written_is_refused_before_anything_runs(
+    five: Program, option: str, file: str, why: str
+) -> None:
+    five("agent", "register", "desk", "--command", "cat")
+    five("cohort", "create", "all", "--all")
+    five("experiment", "create", "same", "--evaluator", "rejudge/cost@latest")
+    ended = five("experiment", "run", "same", "--cohort", "all@1", option, file)
+    assert ended.code == 2 and why in ended.err
+    assert five("replay", "list", "--json").document["count"] == 0

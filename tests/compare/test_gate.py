@@ -160,6 +160,15 @@ def test_missing_members(missing: str, lost: int, rule: str, outcome: str) -> No
     assert outcome == "passed" or "missing" in result.reason
 
 
+@pytest.mark.parametrize(("margin", "sessions"), [(0.02, 189), (0.05, 73), (0.1, 35)])
+def test_the_sessions_that_a_margin_takes_are_those_of_the_pages(margin: float, sessions: int) -> None:
+    few, enough = (judged(passes(n, n, n), "no-regression", margin=margin) for n in (sessions - 1, sessions))
+    assert (few.outcome, enough.outcome) == ("inconclusive", "passed")
+    assert judged(passes(5, 5, 5), "no-new-failures").outcome == "passed"
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "gate-in-ci.md").read_text("utf-8")
+    assert f"{margin} takes {sessions}" in page
+
+
 def test_a_metric_without_rows_closes_the_gate() -> None:
     result = judge_gate(gate("no-new-failures"), compared([True], [True], name="other"))
     assert (result.outcome, result.exit_code) == ("error", 2)
