@@ -82,10 +82,15 @@ def show(output: Output, *, reference: str) -> None:
         version = store.agents.get(reference)
     lines = (
         ("agent", f"{version.agent}@{version.number}"),
-        *((name.replace("_", " "), value) for name, value in version.spec.items() if value not in (None, "", {}, [])),
+        *((name.replace("_", " "), _shown(value)) for name, value in version.spec.items() if value),
         ("registered", version.created_at),
     )
     output.item(version, lines)
+
+
+def _shown(value: Any) -> object:
+    """A value of a spec; of several that have names, those that are set."""
+    return [f"{name}={one}" for name, one in value.items() if one is not None] if isinstance(value, dict) else value
 
 
 def _pair(text: str) -> tuple[str, str]:

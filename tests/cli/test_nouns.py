@@ -126,6 +126,11 @@ def test_an_agent_is_registered_by_its_source(program: Program, tmp_path: Path) 
     assert program("agent", "register", "echo", "--entrypoint", "agent.py:run", "--json").document["number"] == 2
     assert program("agent", "show", "echo@1", "--json").document["spec"]["entrypoint"] == "agent.py:run"
     assert program("agent", "list", "--json").document["items"][0]["versions"] == 2
+    program("agent", "register", "other", "--command", "cat", "--env", "A=1", "--env", "B=2", "--timeout", "5")
+    shown = " ".join(program("agent", "show", "other").out.split())
+    assert (
+        "environment A=1, B=2" in shown and "limits timeout_seconds=5.0, output_bytes=" in shown and "{" not in shown
+    )
 
 
 def test_an_agent_whose_function_is_not_there_is_not_registered(program: Program, tmp_path: Path) -> None:
@@ -168,5 +173,5 @@ def test_the_database_is_shown_without_its_password(program: Program, monkeypatc
     assert program("db", "show", "--json").document["url"].startswith("sqlite:///")
     monkeypatch.setenv("REJUDGE_DATABASE_URL", "postgresql://ann:s3cret@127.0.0.1:1/nope?connect_timeout=1")
     ended = program("db", "show", "--json")
-    assert (ended.code, json.loads(ended.err)["exit_code"]) == (2, 2)
+    assert (ended.code, json.loads(ended.err)["exit_code"]) == (8, 8)
     assert "s3cret" not in ended.out + ended.err
