@@ -9,9 +9,13 @@ are begun a second. There is none until somebody makes one::
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from contextvars import copy_context
 from dataclasses import dataclass
+from typing import Self
 
 from prefect.client.orchestration import get_client
 from prefect.concurrency.sync import concurrency, rate_limit
@@ -39,7 +43,9 @@ class Allowance:
 
     at_once: int
     """Sessions in flight."""
-    begin: Callable[[], None]
+    may_begin: Callable[[], bool]
+    """Whether another session may be begun now; one that was told so counts as begun."""
+    wait: Callable[[], None]
     """Waits until another session may be begun."""
 
 
@@ -63,20 +69,52 @@ def within(limits: list[Limit], *, wanted: int) -> Iterator[Allowance]:
     rates = [limit.name for limit in limits if limit.decays]
     at_once = max(1, min([wanted, *(limit.slots for limit in in_flight)]))
 
-    def begin() -> None:
-        if rates:
-            _wait(lambda seconds: rate_limit(rates, timeout_seconds=seconds))
-
     with ExitStack() as stack:
         if in_flight:
             names = [limit.name for limit in in_flight]
             _wait(lambda seconds: stack.enter_context(concurrency(names, occupy=at_once, timeout_seconds=seconds)))
-        yield Allowance(at_once, begin)
+        if rates:
+            turns = stack.enter_context(_Turns(rates))
+            yield Allowance(at_once, turns.is_mine, turns.wait)
+        else:
+            yield Allowance(at_once, lambda: True, lambda: None)
 
 
-def _wait(attempt: Callable[[float], object]) -> None:
-    """Tries until it comes about, or the command is interrupted."""
-    while not around().stop.is_set():
+class _Turns:
+    """Turns under limits on a rate. Asked for in a thread: who waits for one still has sessions to look after."""
+
+    def __init__(self, names: list[str]) -> None:
+        self._names = names
+        self._asking = ThreadPoolExecutor(1, thread_name_prefix="rejudge-turn")
+        self._context = copy_context()  # Prefect's settings, and what stops the command
+        self._asked: Future[None] | None = None
+        self._closed = threading.Event()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._closed.set()
+        self._asking.shutdown(wait=False, cancel_futures=True)
+
+    def is_mine(self) -> bool:
+        """Whether it is our turn; the next one is asked for when this is called again."""
+        if self._asked is None:
+            self._asked = self._asking.submit(self._context.run, self.wait)
+        if not self._asked.done():
+            return False
+        self._asked.result()
+        self._asked = None
+        return True
+
+    def wait(self) -> None:
+        """Return when it is our turn."""
+        _wait(lambda seconds: rate_limit(self._names, timeout_seconds=seconds), unless=self._closed)
+
+
+def _wait(attempt: Callable[[float], object], *, unless: threading.Event | None = None) -> None:
+    """Tries until it comes about, or nobody wants it any more."""
+    while not (around().stop.is_set() or (unless is not None and unless.is_set())):
         try:
             attempt(policy.SLOT_SECONDS)
         except TimeoutError:

@@ -63,7 +63,7 @@ def score_sessions(title: str, chunk: Chunk) -> ChunkEnd:
             on_scored=at.count,
             stop=stopped(),
             at_once=allowance.at_once,
-            begin=allowance.begin,
+            may_begin=allowance.may_begin,
         )
 
 
@@ -80,7 +80,7 @@ def score_again(title: str, unscored: Unscored) -> str:
     at = work()
     _wait_until_allowed(unscored)
     with within(limits_on(at, [at.batch.judges[unscored.judge]]), wanted=1) as allowance:
-        allowance.begin()
+        allowance.wait()
         outcome = score_once(
             at.database,
             at.pool,

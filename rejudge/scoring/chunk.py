@@ -33,8 +33,12 @@ class Scorer(Protocol):
         *,
         concurrency: int = 1,
         stop: Callable[[], bool] | None = None,
+        may_begin: Callable[[], bool] = lambda: True,
     ) -> Iterator[ScoringOutcome]:
-        """How each scoring ended, as they end; once `stop` says so, what was not begun ends ``not_run``."""
+        """How each scoring ended, as they end; once `stop` says so, what was not begun ends ``not_run``.
+
+        No session is begun before `may_begin` says so.
+        """
         ...
 
 
@@ -81,7 +85,7 @@ def score_chunk(
     on_scored: Callable[[int], None] = lambda _: None,
     stop: Callable[[], bool] = lambda: False,
     at_once: int = 1,
-    begin: Callable[[], None] = lambda: None,
+    may_begin: Callable[[], bool] = lambda: True,
 ) -> ChunkEnd:
     """Score a chunk and store every scoring and evaluation of it.
 
@@ -93,7 +97,7 @@ def score_chunk(
         on_scored: Told how many scorings have ended, as they are stored.
         stop: Asked whether to end early; what has not ended by itself then is as if it had not begun.
         at_once: Sessions in flight.
-        begin: Called before each session; it may wait.
+        may_begin: Asked before each session, until it says so.
     """
     wires = load_stored(database, [one for one, _ in chunk.sessions])
     digests = {str(wire.facts["id"]): str(wire.facts["digest"]) for wire in wires}
@@ -102,7 +106,6 @@ def score_chunk(
 
     def jobs() -> Iterator[SessionJob]:
         for wire, (one, positions) in zip(wires, chunk.sessions, strict=True):
-            begin()
             yield SessionJob(wire, [(f"{one}/{position}", places[position]) for position in positions])
 
     end = ChunkEnd()
@@ -116,7 +119,7 @@ def score_chunk(
 
     first = stored = 0.0
     try:
-        for outcome in scorer.score(assignments, jobs(), concurrency=at_once, stop=stop):
+        for outcome in scorer.score(assignments, jobs(), concurrency=at_once, stop=stop, may_begin=may_begin):
             if stop() and outcome.status in _CUT_SHORT:
                 continue
             now = time.monotonic()

@@ -122,6 +122,7 @@ class WorkerPool:
         *,
         concurrency: int | None = None,
         stop: Callable[[], bool] | None = None,
+        may_begin: Callable[[], bool] = lambda: True,
     ) -> Iterator[ScoringOutcome]:
         """The outcome of every scoring, each as soon as it is known, in no fixed order.
 
@@ -132,18 +133,20 @@ class WorkerPool:
                 declare themselves slow.
             stop: Asked between sessions; once true, nothing more is sent. What was taken and not sent ends
                 ``not_run``, what was not taken has no outcome.
+            may_begin: Asked before each session is sent to a process, until it says so.
         """
         groups = self._grouped(assignments, concurrency)
         if len(groups) == 1:
             with self._worker(next(iter(groups))) as worker:
-                yield from worker.score(assignments, jobs, stop=stop)
+                yield from worker.score(assignments, jobs, stop=stop, may_begin=may_begin)
             return
         gathered = list(jobs)
         for place, members in groups.items():
             positions = {number: position for position, number in enumerate(members)}
             theirs = (part for job in gathered if (part := _part(job, positions)).scorings)
             with self._worker(place) as worker:
-                yield from worker.score([assignments[number] for number in members], theirs, stop=stop)
+                mine = [assignments[number] for number in members]
+                yield from worker.score(mine, theirs, stop=stop, may_begin=may_begin)
 
     def _grouped(self, assignments: Sequence[Assignment], concurrency: int | None) -> dict[_Place, list[int]]:
         groups: dict[_Place, list[int]] = defaultdict(list)

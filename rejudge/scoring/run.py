@@ -67,6 +67,8 @@ class Run:
         self._assignments = assignments
         self._numbers: list[int] = []
         """The process's number of each assignment."""
+        self._next: SessionJob | None = None
+        """Taken, and not yet allowed to begin."""
         self._waiting: deque[_Scoring] = deque()
         """What came back from a process that ended."""
         self._sent: deque[_Sent] = deque()
@@ -78,19 +80,23 @@ class Run:
         """True once one of several in flight is overdue: the others end in peace, then the process is killed."""
         self._last_step = self._last_look = self._last_family = time.monotonic()
 
-    def outcomes(self, jobs: Iterable[SessionJob], stop: Callable[[], bool] | None) -> Iterator[ScoringOutcome]:
+    def outcomes(
+        self, jobs: Iterable[SessionJob], stop: Callable[[], bool] | None, may_begin: Callable[[], bool]
+    ) -> Iterator[ScoringOutcome]:
         """See `Worker.score`."""
         self._numbers = self._worker.prepare(self._assignments)
         source = iter(jobs)
         try:
             while True:
-                exhausted = self._give_up() if stop is not None and stop() else self._fill(source)
+                exhausted = self._give_up() if stop is not None and stop() else self._fill(source, may_begin)
                 yield from self._drained()
                 if exhausted and not self._sent and not self._waiting:
                     return
                 if self._sent:
                     self._step()
                     yield from self._drained()
+                elif self._next is not None:
+                    time.sleep(POLL)
         finally:
             # The caller stopped listening, or an error ends all, or one that is overdue still runs: what is in there
             # is nobody's any more.
@@ -108,16 +114,19 @@ class Run:
             )
         return True
 
-    def _fill(self, source: Iterator[SessionJob]) -> bool:
+    def _fill(self, source: Iterator[SessionJob], may_begin: Callable[[], bool]) -> bool:
         """Sends what the process can take; True once there is nothing left to take from `source`."""
         while self._has_room():
             if self._waiting:
                 if not self._send_again():
                     return False
                 continue
-            job = next(source, None)
+            job = self._next = self._next or next(source, None)
             if job is None:
                 return True
+            if not may_begin():
+                return False
+            self._next = None
             scorings: deque[_Scoring] = deque()
             for key, assignment in job.scorings:
                 scorings.append(_Scoring(key, assignment, job, next(self._worker.sequences)))

@@ -224,6 +224,7 @@ class Worker:
         jobs: Iterable[SessionJob],
         *,
         stop: Callable[[], bool] | None = None,
+        may_begin: Callable[[], bool] = lambda: True,
     ) -> Iterator[ScoringOutcome]:
         """The outcome of every scoring, each as soon as it is known, in no fixed order.
 
@@ -232,8 +233,10 @@ class Worker:
             jobs: Taken one by one, a few ahead of what is being scored.
             stop: Asked between sessions; once true, nothing more is taken from `jobs` or sent. What was taken and
                 not sent ends ``not_run``; what was not taken has no outcome.
+            may_begin: Asked before each session is sent, again and again until it says so; meanwhile what is under
+                way goes on.
         """
-        return Run(self, assignments).outcomes(jobs, stop)
+        return Run(self, assignments).outcomes(jobs, stop, may_begin)
 
     def decode(self, frame: bytes) -> Any:
         """The JSON of a frame, without secrets."""

@@ -266,6 +266,25 @@ def test_slow_evaluators_wait_together_within_the_limit_of_their_backend(
             post(f"{api}/v2/concurrency_limits/rejudge-desk", None)
 
 
+def test_slow_evaluators_begin_no_faster_than_the_rate_of_their_backend(twelve: Commands, served: Commands) -> None:
+    api = served("up", "--json").document["api_url"]
+    post(f"{api}/v2/concurrency_limits/", {"name": "rejudge-desk", "limit": 2, "slot_decay_per_second": 4})
+    try:
+        spans = twelve.folder / "spans"
+        spans.mkdir()
+        register(twelve, WAITING, "evaluate")
+        params = json.dumps({"folder": str(spans)})
+        ended = twelve(
+            "session", "evaluate", "--all", *evaluators("evaluate@1"), "--params", f"evaluate@1={params}", "--json"
+        )
+        assert (ended.code, ended.document["scored"]) == (0, 12), ended.out
+    finally:
+        post(f"{api}/v2/concurrency_limits/rejudge-desk", None)
+    began = sorted(json.loads(file.read_text())[0] for file in spans.iterdir())
+    # Two slots at once, and a quarter of a second for each one after them, less what the calls' own way may vary.
+    assert began[-1] - began[0] > 0.8 * (12 - 2) / 4
+
+
 def most_at_once(folder: Path) -> int:
     """The largest number of calls that were in flight together."""
     events = []

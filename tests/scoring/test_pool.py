@@ -188,6 +188,25 @@ def test_results_come_as_they_are_made(bench: Bench) -> None:
     assert statuses == ["scored"] * 5
 
 
+@pytest.mark.parametrize("concurrency", [1, 4])
+def test_a_session_that_may_not_begin_yet_keeps_nobody_waiting(bench: Bench, concurrency: int) -> None:
+    spec = bench.register("def evaluate(session): return 1.0")
+    jobs = [SessionJob(session(number), [(str(number), 0)]) for number in range(5)]
+    begun: list[str] = []
+    ended: list[str] = []
+
+    def may_begin() -> bool:
+        """One at a time, each once the one before has come out."""
+        if len(ended) < len(begun):
+            return False
+        begun.append("")
+        return True
+
+    for outcome in bench.pool.score([Assignment(spec)], jobs, concurrency=concurrency, may_begin=may_begin):
+        ended.append(outcome.status)
+    assert ended == ["scored"] * 5 and len(begun) == 5
+
+
 def test_stopping_leaves_the_rest_alone(bench: Bench) -> None:
     spec = bench.register("import time\ndef evaluate(session):\n    time.sleep(0.05); return True\n")
     taken: list[int] = []
