@@ -21,9 +21,10 @@ def replay_inputs(view: SessionView) -> JsonValue:
     said = _first_user_message(view)
     if said is not None:
         return said
-    name = view.session.external_id or view.session.id
+    head = view.session
+    name = head.number or repr(head.external_id or head.id)  # a number once it is stored
     raise ReplayError(
-        f"session {name!r} cannot be replayed: what it was started with is not recorded",
+        f"session {name} cannot be replayed: what it was started with is not recorded",
         mend="record content (prompts) with the trace, or replay a session that has inputs",
     )
 

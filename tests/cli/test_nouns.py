@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from rejudge.models.recording import Recording
+from rejudge.models.session import Session, SessionView
 from rejudge.store.engine import connect
 from rejudge.store.writing import Placement, save_recordings
 from tests.cli.program import Program
@@ -24,6 +25,14 @@ def test_a_session_shows_its_fields_nodes_and_payloads(five: Program) -> None:
     assert full["nodes"][1]["inputs"] == {"order": 2, "step": 1}
     assert five("session", "show", "2", "--outputs").document == {"text": "Order 2 is on its way."}
     assert "Where is order 2?" in five("session", "show", "2").out
+
+
+def test_a_session_without_inputs_is_named_as_it_was_asked_for(five: Program, tmp_path: Path) -> None:
+    view = SessionView(Session(external_id="ab" * 16), [])
+    with closing(connect(f"sqlite:///{tmp_path / '.rejudge' / 'rejudge.db'}")) as database:
+        save_recordings(database, [Recording(view)], Placement(agent="desk"))
+    ended = five("session", "show", "6", "--inputs")
+    assert ended.code == 4 and ended.err.startswith("error: session 6 cannot be replayed: ")
 
 
 def test_tags_are_put_on_sessions_and_select_them(five: Program) -> None:
