@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
-from typing import Final
+from typing import Any, Final
 
 import orjson
 
 from rejudge.api.experimenting import change_line, members_of, replays_of
 from rejudge.models.comparison import Comparison
 from rejudge.models.report import (
+    ChangedText,
     Divergence,
     Fidelity,
     LedgerEntry,
@@ -49,6 +50,7 @@ def report_context(database: Database, run: ExperimentRun, comparison: Compariso
         experiment=run.reference,
         run_id=run.id,
         change=change_line(run.spec["change"]),
+        texts=_texts(run.spec["change"]),
         agent=f"{run.agent}@{run.agent_version}",
         cohort=f"{cohort.name}@{cohort.number}",
         created_at=run.created_at,
@@ -58,6 +60,12 @@ def report_context(database: Database, run: ExperimentRun, comparison: Compariso
         divergences=_divergences(replays),
         runs=_runs(database, comparison, replays),
     )
+
+
+def _texts(change: dict[str, Any]) -> tuple[ChangedText, ...]:
+    given = change.get("override") or {}
+    named = {"system_prompt": "system prompt", "prompt": "prompt"}
+    return tuple(ChangedText(label=label, text=given[name]) for name, label in named.items() if given.get(name))
 
 
 def _ledger(database: Database, run: ExperimentRun, replays: Sequence[Replay]) -> tuple[LedgerEntry, ...]:

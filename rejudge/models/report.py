@@ -67,6 +67,13 @@ class SideBySide(Frozen):
     replay: tuple[Step, ...] = ()
 
 
+class ChangedText(Frozen):
+    """A text that the replays were given instead of the agent's own."""
+
+    label: str
+    text: str
+
+
 class ReportContext(Frozen):
     """Everything that is not a figure; all of it may be left out."""
 
@@ -75,6 +82,8 @@ class ReportContext(Frozen):
     run_id: str | None = None
     change: str | None = None
     """What was changed, in a line."""
+    texts: tuple[ChangedText, ...] = ()
+    """Of the change, whole: a reader judges the words, not that there were some."""
     agent: str | None = None
     cohort: str | None = None
     created_at: datetime | None = None

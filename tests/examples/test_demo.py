@@ -29,7 +29,8 @@ def test_the_demo_goes_from_traces_to_a_verdict_and_leaves_nothing_running(tmp_p
         "cost: improved",
     ):
         assert said in done.stdout
-    assert "<html" in (folder / "report.html").read_text("utf-8")
+    page = (folder / "report.html").read_text("utf-8")
+    assert "<html" in page and "The system prompt of the replays" in page
     assert [process for process in psutil.process_iter() if str(folder) in " ".join(arguments_of(process))] == []
 
 

@@ -14,7 +14,7 @@ from rejudge.compare import compare
 from rejudge.compare.recheck import recheck
 from rejudge.errors import UsageError
 from rejudge.models.comparison import Comparison, Member, Run
-from rejudge.models.report import Divergence, Fidelity, LedgerEntry, ReportContext, SideBySide, Step
+from rejudge.models.report import ChangedText, Divergence, Fidelity, LedgerEntry, ReportContext, SideBySide, Step
 from rejudge.report.document import document
 from rejudge.report.html import embedded, html_report
 from rejudge.report.markdown import markdown_report
@@ -51,6 +51,7 @@ def context() -> ReportContext:
     return ReportContext(
         title=EVIL,
         change=EVIL,
+        texts=(ChangedText(label=EVIL, text=EVIL),),
         ledger=(LedgerEntry(label=EVIL, count=2, cost=Decimal("0.5"), priced="partial"),),
         fidelity=Fidelity(answers={EVIL: 3}, replays=20),
         divergences=(Divergence(label=EVIL, count=4),),
@@ -183,3 +184,10 @@ def test_the_headline_gives_a_reason_for_every_metric_of_its_verdict() -> None:
     both = rows([True] * 12, [False] * 12, name="one") + rows([True] * 12, [False] * 11 + [True], name="two")
     banner = html_report(compare(both, [member(index) for index in range(12)])).partition("<dl")[0]
     assert "check@1:one: " in banner and "check@1:two: " in banner
+
+
+def test_the_page_shows_a_changed_prompt_whole(worse: Comparison) -> None:
+    prompt = "Refund what is asked for.\n" + "Be short. " * 300 + "Never check <policies>."
+    page = html_report(worse, ReportContext(texts=(ChangedText(label="system prompt", text=prompt),)))
+    assert "The system prompt of the replays" in page and "Refund what is asked for.\nBe short." in page
+    assert "Never check &lt;policies&gt;." in page
