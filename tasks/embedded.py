@@ -35,6 +35,7 @@ from rejudge.tasks.surroundings import Surroundings, surrounded
 # The terminal has a progress bar and a closing line of our own; the flow run's page has the log.
 _QUIET: Final = {
     "PREFECT_LOGGING_LEVEL": "WARNING",
+    "PREFECT_LOGGING_LOGGERS_PREFECT_FLOW_RUNS_LEVEL": "INFO",
     "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "CRITICAL",
     "PREFECT_CLIENT_SERVER_VERSION_CHECK_ENABLED": "false",
 }

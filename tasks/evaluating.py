@@ -25,6 +25,7 @@ from rejudge.tasks.judges import find_judges
 from rejudge.tasks.pools import make_pool
 from rejudge.tasks.publishing import begin_progress, publish_progress, publish_report
 from rejudge.tasks.surroundings import around
+from rejudge.tasks.telling import tell
 from rejudge.tasks.working import Work, working
 
 
@@ -75,6 +76,7 @@ def finish(work: Work, left_over: int) -> State[Any]:
     publish_progress(work)
     report = make_report(work.database, work, left_over)
     publish_report(report)
+    tell(report.sentence)
     return final_state(report)
 
 

@@ -31,6 +31,7 @@ from rejudge.tasks.publishing import begin_progress, publish_progress, publish_r
 from rejudge.tasks.publishing_comparison import publish_comparison
 from rejudge.tasks.replaying import Replayed, replay_all
 from rejudge.tasks.surroundings import around, in_surroundings
+from rejudge.tasks.telling import tell
 from rejudge.tasks.working import Work, working
 
 
@@ -142,6 +143,7 @@ def score_sessions_of(
         publish_progress(work)
         report = make_report(database, work, left_over)
     publish_report(report)
+    tell(report.sentence)
     return report
 
 
@@ -162,6 +164,7 @@ def conclude(at: ExperimentWork, replayed: Replayed, scorings: BatchReport | Non
         gate=gate,
     )
     told = publish_comparison(comparison, report_context(at.database, at.run, comparison), gate)
+    tell(told)
     if report.exit_code == 0:
         return Completed(name="Compared" if gate is None else "GatePassed", message=told, data=report)
     name = "DoneInPart" if gate is None or gate.outcome == "passed" else _NOT_PASSED[gate.outcome]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import queue
 from collections import Counter
 from collections.abc import Sequence
@@ -21,6 +22,7 @@ from rejudge.tasks.publishing import publish_progress
 from rejudge.tasks.scoring import StillUnscored, score_again, score_sessions
 from rejudge.tasks.states import result_of
 from rejudge.tasks.surroundings import around
+from rejudge.tasks.telling import tell, tell_unscored
 from rejudge.tasks.working import Work
 
 
@@ -34,6 +36,7 @@ def score_in_chunks(at: Work) -> None:
         for sessions, slow in ((computing, False), (waiting, True))
         if sessions
     ]
+    tell(f"{at.batch.to_do:,} scorings to do, of {at.batch.total:,} on {len(at.batch.session_ids):,} sessions")
     ended: queue.SimpleQueue[tuple[Pacer, PrefectFuture[Any]]] = queue.SimpleQueue()
     running: Counter[bool] = Counter()
     while True:
@@ -105,8 +108,10 @@ def _end(at: Work, pacer: Pacer, future: PrefectFuture[Any]) -> None:
     result = result_of(future.state)
     if isinstance(result, ChunkEnd):
         pacer.learn(result.seconds_per_session)
+        tell_unscored(at.batch, result.unscored, before=at.tally.ended - at.tally.count("scored"))
         at.tally.add(result)
     else:
+        tell(f"a chunk was not stored, and is still to do: {result}", level=logging.WARNING)
         at.tally.lost.append(str(result))
 
 

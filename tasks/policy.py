@@ -56,6 +56,11 @@ TABLE_ROWS_MAX: Final = 200
 CANCEL_SECONDS: Final = 3.0
 """Between two looks whether somebody canceled the run of a command at Prefect: each is a request to the server."""
 
+UNSCORED_TOLD: Final = 50
+"""Scorings without a score that are told one by one in the log of a run's page."""
+LINE_CHARACTERS: Final = 1_000
+"""Of a line in that log."""
+
 LABEL_SECONDS: Final = 24 * 3600
 """How long a paused run waits for a person's answer."""
 

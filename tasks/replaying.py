@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import queue
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from rejudge.tasks import policy
 from rejudge.tasks.evaluating import flow_run_id, open_database
 from rejudge.tasks.states import result_of
 from rejudge.tasks.surroundings import Progress, around, report
+from rejudge.tasks.telling import tell, tell_replay
 from rejudge.tasks.working import stopped
 
 
@@ -70,9 +72,12 @@ def replay_all(replays: Sequence[Replay], *, title: Callable[[Sequence[Replay]],
         future.wait()
         result = result_of(future.state)
         if isinstance(result, list):
-            ended += [one for one in result if one.status in ENDED]
+            for one in (one for one in result if one.status in ENDED):
+                tell_replay(one)
+                ended.append(one)
         else:
             lost.append(f"{title(part)}: {result}")
+            tell(lost[-1], level=logging.WARNING)
         report(Progress(len(ended), len(replays), "replays"))
     return Replayed(tuple(ended), tuple(lost))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import signal
 import sqlite3
 import urllib.request
@@ -98,6 +99,15 @@ def task_runs(url: str) -> Counter[str]:
         return Counter(one["state_type"] for one in json.load(answer))
 
 
+def log(url: str) -> list[tuple[int, str]]:
+    """The log of a flow run's page: levels and lines, in order."""
+    base, _, flow_run = url.partition("/runs/flow-run/")
+    body = json.dumps({"logs": {"flow_run_id": {"any_": [flow_run]}}, "sort": "TIMESTAMP_ASC"}).encode()
+    request = urllib.request.Request(f"{base}/api/logs/filter", body, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request) as answer:
+        return [(one["level"], one["message"]) for one in json.load(answer)]
+
+
 def flow_run(url: str) -> dict[str, Any]:
     base, _, identifier = url.partition("/runs/flow-run/")
     with urllib.request.urlopen(f"{base}/api/flow_runs/{identifier}") as answer:
@@ -141,6 +151,14 @@ def test_what_an_evaluator_does_ends_its_own_scoring_only(twelve: Commands) -> N
     assert ended.document["statuses"] == {"scored": 56, "failed": 1, "timed_out": 1, "crashed": 2}
     found = flow_run(ended.document["url"])
     assert (found["state"]["name"], found["state"]["type"]) == ("DoneInPart", "FAILED")
+    wait_until(lambda: any(found["state"]["message"] in line for _, line in log(ended.document["url"])))
+    told = log(ended.document["url"])
+    assert any(line == "60 scorings to do, of 60 on 12 sessions" for _, line in told)
+    warned = {
+        line.partition(" on session ")[0].removesuffix("@1") for level, line in told if level == logging.WARNING
+    }
+    assert warned == set(wanted)
+    assert [line for _, line in told if "failed: RuntimeError: boom" in line]
 
 
 def test_what_may_work_another_time_is_tried_again_on_its_own(twelve: Commands) -> None:
