@@ -299,8 +299,9 @@ def test_slow_evaluators_begin_no_faster_than_the_rate_of_their_backend(twelve: 
     finally:
         post(f"{api}/v2/concurrency_limits/rejudge-desk", None)
     began = sorted(json.loads(file.read_text())[0] for file in spans.iterdir())
-    # Two slots at once, and a quarter of a second for each one after them, less what the calls' own way may vary.
-    assert began[-1] - began[0] > 0.8 * (12 - 2) / 4
+    # Two slots at once, and a quarter of a second for each one after them. Where the first calls are on their way
+    # for long, two more slots are free by then; beside no rate at all that is still three times as slow.
+    assert began[-1] - began[0] > 0.6 * (12 - 2) / 4
 
 
 def most_at_once(folder: Path) -> int:
