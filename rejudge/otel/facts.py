@@ -24,7 +24,7 @@ from rejudge.otel.tree import Item
 _TOLD_KINDS: Final = frozenset({"agent", "workflow", "embedding", "retrieval"})
 
 
-_BLANK: Final[dict[str, Any]] = {
+BLANK: Final[dict[str, Any]] = {
     "id": "",
     "index": 0,
     "node_type": "span",
@@ -64,7 +64,7 @@ _BLANK: Final[dict[str, Any]] = {
 def facts_of(item: Item, index: int, failure: Failure | None, *, subagent: bool) -> dict[str, Any]:
     """Every field of the node of an item, payloads included; ids of parents and links are the caller's."""
     span, reading, kind = item.span, item.reading, item.kind
-    facts = _BLANK.copy()
+    facts = BLANK.copy()
     facts["id"] = item.node_id
     facts["index"] = index
     facts["name"] = span.name

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from rejudge.otel.facts import BLANK
+
 
 def inferred_tools(nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The nodes with one inferred tool call after each model call that asked for it, numbered anew."""
@@ -57,34 +59,22 @@ def _node(call: dict[str, Any], part: dict[str, Any], number: int, answers: dict
     identity = part.get("id")
     result = answers.get(identity, _ABSENT) if isinstance(identity, str) else _ABSENT
     known = result is not _ABSENT
+    status = "in_progress" if call["status"] == "in_progress" and not known else "completed"
     return {
-        **call,
+        **BLANK,
         "id": f"{call['id']}:tool:{number}",
+        "index": call["index"],
         "node_type": "tool_call",
         "name": str(part["name"]),
-        "status": "completed" if known else "in_progress" if call["status"] == "in_progress" else "completed",
-        "link_ids": (),
+        "status": status,
+        "parent_id": call["parent_id"],
+        "trace_id": call["trace_id"],
         "started_at": call["ended_at"],
-        "ended_at": None,
         "tool_name": str(part["name"]),
         "tool_call_id": identity if isinstance(identity, str) else None,
-        "model": None,
-        "requested_model": None,
-        "provider": None,
-        "response_id": None,
-        "finish_reason": None,
-        "input_tokens": None,
-        "output_tokens": None,
-        "cached_input_tokens": None,
-        "cache_write_tokens": None,
-        "reasoning_tokens": None,
-        "cost": None,
-        "cost_status": None,
-        "error": None,
-        "error_type": None,
+        "agent_name": call["agent_name"],
         "inferred": True,
         "incomplete": None if known else "not captured",
         "inputs": part.get("arguments"),
         "outputs": result if known else None,
-        "attributes": None,
     }
