@@ -40,12 +40,16 @@ def scaffold(output: Output, *, name: str, file: Path | None) -> None:
 
     path = file or Path(file_name(name))
     text = scaffolded(name)
+    made = False
     try:
         with path.open("x", encoding="utf-8") as stream:
+            made = True
             stream.write(text)
     except FileExistsError as error:
         raise Conflict(f"{path} is there already", mend="name another with --file, or remove it") from error
     except OSError as error:
+        if made:
+            path.unlink(missing_ok=True)
         raise UsageError(f"{path} cannot be written: {error.strerror}", mend="name another with --file") from error
     output.result({"file": str(path), "name": name}, f"wrote {path}; try it: rejudge evaluator test {path} --sample")
 

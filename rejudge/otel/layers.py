@@ -1,7 +1,8 @@
-"""Compression layers, told by their magic bytes, taken off as a stream and within limits."""
+"""What lies around a trace's bytes, told by its first ones and taken off as a stream: compression, and UTF-16."""
 
 from __future__ import annotations
 
+import codecs
 import io
 import zlib
 from collections.abc import Callable
@@ -13,6 +14,8 @@ _GZIP: Final = b"\x1f\x8b"
 _ZSTD: Final = b"\x28\xb5\x2f\xfd"
 _SKIPPABLE: Final = tuple(bytes([0x50 + number, 0x2A, 0x4D, 0x18]) for number in range(16))
 MAX_LAYERS: Final = 4
+_UTF_16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+"""What text redirected by PowerShell begins with."""
 _FREE: Final = 64 * 1024 * 1024
 """Bytes of output before the ratio is looked at."""
 _RATIO: Final = {"gzip": 400, "zstd": 5000}
@@ -111,6 +114,8 @@ def decompressed(source: Stream, failed: Callable[[str], None]) -> io.BufferedRe
         reader: io.BufferedReader = io.BufferedReader(raw, 256 * 1024)
         head = reader.peek(8)[:8]
         kind = _kind_of(head)
+        if kind is None and head.startswith(_UTF_16):
+            return io.BufferedReader(_Recoded(reader), 256 * 1024)
         if kind is None:
             return reader
         stream = Layer(reader, kind, b"", failed)
@@ -130,6 +135,30 @@ def _engine(kind: str) -> _Engine:
     if kind == "gzip":
         return zlib.decompressobj(wbits=31)
     return zstandard.ZstdDecompressor(max_window_size=2**27).decompressobj()
+
+
+class _Recoded(io.RawIOBase):
+    """UTF-16 text as UTF-8; what is no character becomes U+FFFD."""
+
+    def __init__(self, source: Stream) -> None:
+        super().__init__()
+        self._source = source
+        self._decoder = codecs.getincrementaldecoder("utf-16")("replace")
+        self._ready = b""
+        self._ended = False
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._ready and not self._ended:
+            piece = self._source.read(64 * 1024)
+            self._ended = not piece
+            self._ready = self._decoder.decode(piece, final=self._ended).encode("utf-8", "replace")
+        size = min(len(buffer), len(self._ready))
+        buffer[:size] = self._ready[:size]
+        self._ready = self._ready[size:]
+        return size
 
 
 class _Raw(io.RawIOBase):

@@ -19,6 +19,7 @@ from sqlalchemy import cast as sql_cast
 
 from rejudge.errors import UsageError
 from rejudge.store.tables import core
+from rejudge.store.types import storable
 
 _SESSION: Final = core.sessions.c
 _PLAIN: Final = (
@@ -162,6 +163,10 @@ def _constant(node: ast.expr) -> Any:
         if isinstance(value, int | float):
             return -value
     if isinstance(node, ast.Constant) and isinstance(node.value, str | int | float | bool | None):
+        if isinstance(node.value, str) and storable(node.value) != node.value:
+            raise _Unreadable(f"{ast.unparse(node)} is a text that no session can hold")
+        if isinstance(node.value, int) and node.value >= 2**63:
+            raise _Unreadable(f"{ast.unparse(node)} is larger than any number in a session")
         return node.value
     raise _Unreadable(f"{ast.unparse(node)!r} is no plain value")
 

@@ -53,6 +53,13 @@ def nested_text(levels: int) -> bytes:
         pytest.param(GOOD + b"\n" + GOOD[:-40], 1, ["not JSON"], id="a cut last line"),
         pytest.param(GOOD[:-3], 1, ["cut short"], id="a cut document"),
         pytest.param(b"\xef\xbb\xbf" + GOOD, 1, [], id="a byte order mark"),
+        pytest.param(GOOD.decode().encode("utf-16"), 1, [], id="UTF-16, as PowerShell writes"),
+        pytest.param(
+            b"\xfe\xff" + (GOOD + b"\n" + GOOD).decode().encode("utf-16-be"), 2, [], id="UTF-16 the other way"
+        ),
+        pytest.param(gzip.compress(GOOD.decode().encode("utf-16")), 1, [], id="UTF-16 in gzip"),
+        pytest.param(GOOD.decode().encode("utf-16")[:-5], 1, ["cut short"], id="cut UTF-16"),
+        pytest.param(b"\xff\xfe" + bytes(range(256)) * 40, 0, ["not a trace"], id="no UTF-16 at all"),
         pytest.param(gzip.compress(GOOD + b"\n") + gzip.compress(GOOD), 2, [], id="gzip members behind each other"),
         pytest.param(gzip.compress(GOOD + b"\n") + gzip.compress(GOOD)[:-30], 1, ["cut short"], id="cut gzip"),
         pytest.param(gzip.compress(GOOD) + b"\x1f\x8bgarbage", 1, ["damaged gzip"], id="gzip and garbage"),

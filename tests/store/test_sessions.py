@@ -107,6 +107,10 @@ def test_filters_select_by_fields(database: Database, text: str, found: list[int
         ("status ==", "cannot be read"),
         ("cost == 'much'", "cannot be compared"),
         ("tool_names == 1", 'write "value" in tool_names'),
+        (r'name == "\0"', "that no session can hold"),
+        (r'"\ud800" in tags', "that no session can hold"),
+        ("number == 9223372036854775808", "larger than any number"),
+        ("number in [1, -9223372036854775809]", "larger than any number"),
     ],
 )
 def test_a_filter_that_cannot_be_read_says_why(database: Database, text: str, said: str) -> None:
