@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
@@ -154,9 +155,23 @@ def _result(call: RecordedCall) -> bytes | None:
         if call.kind == "model":
             messages = call.result.get("messages") if isinstance(call.result, dict) else None
             return canonical_bytes(["messages", canonical_messages(tuple(messages or ()))])
-        return canonical_bytes(["returned", _decoded(call.result)])
+        return canonical_bytes(["returned", _less_generated(_decoded(call.result))])
     except ValueError:
         return None
+
+
+_GENERATED: Final = re.compile(r"lc_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+"""LangChain gives each part of a result a random id, and marks it so."""
+
+
+def _less_generated(value: JsonValue) -> JsonValue:
+    """A result less the ids that are others in every run."""
+    if isinstance(value, list):
+        return [_less_generated(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    generated = isinstance(value.get("id"), str) and _GENERATED.fullmatch(value["id"]) is not None
+    return {key: _less_generated(item) for key, item in value.items() if not (generated and key == "id")}
 
 
 def _decoded(value: JsonValue) -> JsonValue:

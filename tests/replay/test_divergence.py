@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -88,6 +89,14 @@ def test_what_ran_inside_a_call_that_the_tape_answered_is_not_missed() -> None:
 def test_what_was_not_captured_cannot_differ() -> None:
     hidden = {**model("hi"), "inputs": None, "outputs": None, "incomplete": "not captured"}
     assert first_divergence(session(hidden, A), session(ASK, A)) is None
+
+
+def test_ids_that_a_framework_generated_for_a_result_are_no_difference() -> None:
+    parts = [[{"type": "text", "text": "18 °C", "id": f"lc_{uuid4()}"}] for _ in range(2)]
+    assert first_divergence(*(session(tool("a", {}, part)) for part in parts)) is None
+    own = [[{"type": "order", "id": made}] for made in ("lc_1", "lc_2")]
+    found = first_divergence(*(session(tool("a", {}, part)) for part in own))
+    assert found is not None and found.kind == "result"
 
 
 def test_each_kind_of_step_is_told_apart() -> None:
