@@ -48,7 +48,7 @@ COMPILE = .venv/bin/uv pip compile --quiet --no-config --universal --python-vers
 lock: .venv/.ready-dev
 	@$(COMPILE) --group test --output-file requirements-dev.lock
 	@$(COMPILE) --group build --constraints requirements-dev.lock --output-file requirements.lock
-	@$(COMPILE) --group test --all-extras --output-file requirements-extras.lock
+	@$(COMPILE) --group test-extras --all-extras --output-file requirements-extras.lock
 	@! grep -nE '://|^-' requirements*.lock
 
 # Leaves .rejudge/ alone: it holds recorded work.
