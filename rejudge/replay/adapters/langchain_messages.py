@@ -17,11 +17,11 @@ from langchain_core.messages import (
     messages_from_dict,
 )
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
-from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from rejudge.models.canonical import JsonValue
 from rejudge.otel.conventions.messages import message_of
 from rejudge.replay.adapters.edits import changed_system, changed_texts, with_texts
+from rejudge.replay.adapters.langchain_mcp import definition_of
 from rejudge.replay.request import PARAMETERS, ModelRequest, ModelResponse, text_of
 from rejudge.replay.values import jsonable
 
@@ -44,15 +44,10 @@ def request_of(model: Any, messages: Sequence[BaseMessage], stop: Any, kwargs: d
     return ModelRequest(
         model=str(kwargs.get("model") or told.get("ls_model_name") or type(model).__name__),
         messages=tuple(message_of(jsonable(message_to_dict(message))) for message in messages),
-        tools=tuple(_definition(tool) for tool in tools or ()),
+        tools=tuple(definition_of(tool) for tool in tools or ()),
         parameters={name: jsonable(value) for name, value in parameters.items() if value is not None},
         provider=told.get("ls_provider"),
     )
-
-
-def _definition(tool: Any) -> dict[str, JsonValue]:
-    plain = tool if isinstance(tool, dict) else convert_to_openai_tool(tool)
-    return dict(jsonable(plain))
 
 
 def edited_messages(messages: Sequence[BaseMessage], before: ModelRequest, after: ModelRequest) -> list[BaseMessage]:

@@ -15,6 +15,7 @@ from langchain_core.outputs import ChatGenerationChunk, ChatResult
 
 from rejudge.errors import UsageError
 from rejudge.replay.adapters.edits import changed_parameters
+from rejudge.replay.adapters.langchain_mcp import with_marks, without_marks
 from rejudge.replay.adapters.langchain_messages import (
     chunks_of,
     edited_messages,
@@ -30,7 +31,7 @@ from rejudge.replay.failures import recorded_failure
 _asking: ContextVar[tuple[int, ...]] = ContextVar("rejudge_langchain_models", default=())
 """Models that are answering already: what one calls of itself is part of its answer."""
 
-_METHODS: Final = ("_generate", "_agenerate", "_stream", "_astream")
+_METHODS: Final = ("_generate", "_agenerate", "_stream", "_astream", "bind_tools")
 _NATIVE: Final = ("_stream_chat_model_events", "_astream_chat_model_events")
 _NAMES: Final = ("model_name", "model", "model_id", "deployment_name")
 Model = TypeVar("Model", bound=BaseChatModel)
@@ -72,7 +73,7 @@ class _Asked:
     """One request: its open call, and what is to be sent."""
 
     def __init__(self, model: Any, messages: list[BaseMessage], stop: Any, kwargs: dict[str, Any]) -> None:
-        self.model, self.messages, self.kwargs = model, messages, dict(kwargs)
+        self.model, self.messages, self.kwargs = model, messages, without_marks(dict(kwargs))
         self._before = request_of(model, messages, stop, kwargs)
         self.call = ModelCall(self._before, current=False)
 
@@ -230,6 +231,14 @@ def _astream(original: Callable[..., Any]) -> Callable[..., Any]:
     return recorded
 
 
+def _bind_tools(original: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(original)
+    def marked(self: Any, tools: Any, **kwargs: Any) -> Any:
+        return with_marks(original(self, tools, **kwargs), tools)
+
+    return marked
+
+
 class _Streamed:
     """The chunks of a stream, as they are handed on; recorded when it is over."""
 
@@ -266,4 +275,5 @@ _WRAPPERS: Final[dict[str, Callable[[Any], Any]]] = {
     "_agenerate": _agenerate,
     "_stream": _stream,
     "_astream": _astream,
+    "bind_tools": _bind_tools,
 }

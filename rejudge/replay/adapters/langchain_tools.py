@@ -10,7 +10,7 @@ from types import new_class
 from typing import Any, Final, TypeVar
 
 from langchain_core.messages import BaseMessage, message_to_dict, messages_from_dict
-from langchain_core.tools import BaseTool
+from langchain_core.tools import BaseTool, ToolException
 from langgraph.errors import GraphInterrupt
 from langgraph.types import Command, Interrupt, Send
 
@@ -25,6 +25,9 @@ _running: ContextVar[tuple[int, ...]] = ContextVar("rejudge_langchain_tools", de
 
 _asked: ContextVar[Any] = ContextVar("rejudge_langchain_input", default=None)
 """The arguments as the model wrote them."""
+
+_CONTENT: Final = "tool_content"
+"""On the error of an MCP tool: what the model is shown."""
 
 Tool = TypeVar("Tool", bound=BaseTool)
 
@@ -56,12 +59,8 @@ def _run(original: Callable[..., Any]) -> Callable[..., Any]:
             answer = call.ask()
             if answer is not None:
                 return _delivered(self, call, answer)
-            try:
-                with _inside(self):
-                    result = original(self, *args, **kwargs)
-            except GraphInterrupt as interrupt:
-                call.returned(_dumped(interrupt))
-                raise
+            with _inside(self), _noting_failure(call):
+                result = original(self, *args, **kwargs)
             call.returned(_shown(self, result))
             return result
 
@@ -77,12 +76,8 @@ def _arun(original: Callable[..., Any]) -> Callable[..., Any]:
             answer = call.ask()
             if answer is not None:
                 return _delivered(self, call, answer)
-            try:
-                with _inside(self):
-                    result = await original(self, *args, **kwargs)
-            except GraphInterrupt as interrupt:
-                call.returned(_dumped(interrupt))
-                raise
+            with _inside(self), _noting_failure(call):
+                result = await original(self, *args, **kwargs)
             call.returned(_shown(self, result))
             return result
 
@@ -133,6 +128,20 @@ def _inside(tool: Any) -> Any:
         yield
     finally:
         _running.reset(token)
+
+
+@contextmanager
+def _noting_failure(call: ToolCall) -> Any:
+    """What a failure holds beside its text is its result."""
+    try:
+        yield
+    except GraphInterrupt as interrupt:
+        call.returned(_dumped(interrupt))
+        raise
+    except ToolException as error:
+        if content := getattr(error, _CONTENT, None):
+            call.returned({"lc": "tool_error", "value": jsonable(content)})
+        raise
 
 
 def _call(tool: BaseTool, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ToolCall:
@@ -231,7 +240,18 @@ def _delivered(tool: Any, call: ToolCall, answer: ToolAnswer) -> Any:
         if tool.response_format == "content_and_artifact":
             return tuple(loaded) if isinstance(loaded, list) and len(loaded) == 2 else (loaded, None)
         return loaded if loaded != recorded else as_returned(_function(tool), recorded)
-    if isinstance(recorded, dict) and recorded.get("lc") == "interrupt":
-        call.returned(recorded)
+    with _noting_failure(call):
+        return _failed_again(tool, call, answer)
+
+
+def _failed_again(tool: Any, call: ToolCall, answer: ToolAnswer) -> Any:
+    recorded: Any = answer.result if isinstance(answer.result, dict) else {}
+    if recorded.get("lc") == "interrupt":
         raise GraphInterrupt(tuple(Interrupt(value=one["value"], id=one["id"]) for one in recorded["value"]))
-    return call.deliver(answer)
+    try:
+        return call.deliver(answer)
+    except ToolException as error:
+        if type(error).__module__ == "langchain_mcp_adapters.tools":
+            # Where it has none, what handles it shows the text.
+            setattr(error, _CONTENT, recorded["value"] if recorded.get("lc") == "tool_error" else [])
+        raise

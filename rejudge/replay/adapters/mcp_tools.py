@@ -9,7 +9,7 @@ from rejudge.models.canonical import JsonValue
 from rejudge.replay.active import current_replay
 
 MARK: Final = "mcp_server"
-"""In a recorded definition: the server's name, and the tool's own name on it."""
+"""In a recorded definition: the server's name, the tool's own name on it, and what else its adapter wants back."""
 
 
 def marked(definition: Mapping[str, JsonValue], server: str, tool: str) -> dict[str, JsonValue]:
@@ -23,9 +23,13 @@ def listed_tools(server: str) -> list[dict[str, Any]] | None:
     if replay is None:
         return None
     found: dict[str, dict[str, Any]] = {}
+    listed = False
     for definition in replay.offered_tools():
         origin = definition.get(MARK)
-        if isinstance(origin, dict) and origin.get("name") == server:
+        if not isinstance(origin, dict):
+            continue
+        listed = listed or server in (origin.get("beside") or ())
+        if origin.get("name") == server:
             name = str(origin.get("tool"))
             found.setdefault(name, {**definition, "name": name})
-    return list(found.values()) or None
+    return list(found.values()) if found or listed else None

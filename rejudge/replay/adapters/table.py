@@ -92,13 +92,15 @@ OPENAI_AGENTS: Final = Capabilities(
 
 LANGCHAIN: Final = Capabilities(
     adapter="langchain",
-    seam="`replayable(model)` and `replayable(tools)`: the methods that a `BaseChatModel` and a `BaseTool` implement",
+    seam="`replayable(model)` and `replayable(tools)`: the methods that a `BaseChatModel` and a `BaseTool` "
+    "implement; `replayable(client)`: a `MultiServerMCPClient`'s `get_tools`",
     models="yes: every `BaseChatModel`, bound to tools or not",
     streaming="yes: the recorded chunks, one by one, callbacks told",
     tools="yes: every `BaseTool`, in a `ToolNode` or by themselves; `Command`, messages and interrupts in results",
     parallel="yes",
     sub_agents="yes: an agent as a tool (leave that tool, wrap what is inside); handoffs by `Command`",
-    mcp="yes: the calls, of the tools that `langchain-mcp-adapters` gives; their list is asked for live",
+    mcp="yes: calls, and the list of tools of `replayable(MultiServerMCPClient(…))`, bound to a replayable model; a "
+    "server is connected to only for a call that goes live. Sessions opened by hand, prompts and resources are live",
     imported_sessions="yes: messages and chunks are made of the recorded messages",
     refused="models that are no `BaseChatModel` (completion models, `init_chat_model` without a model) or that make "
     "stream events of their own. A cache of LangChain's answers before the adapter is asked",

@@ -5,7 +5,12 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from mcp.server import MCPServer
+from mcp.types import ToolAnnotations
+
+try:
+    from mcp.server import MCPServer
+except ImportError:  # as it was called in the first version
+    from mcp.server.fastmcp import FastMCP as MCPServer
 
 server = MCPServer("weather")
 
@@ -15,10 +20,12 @@ def touch(what: str) -> None:
         file.write(what + "\n")
 
 
-@server.tool()
+@server.tool(annotations=ToolAnnotations.model_validate({"readOnlyHint": True}))
 def get_weather(city: str) -> str:
     """The weather in a city."""
     touch(f"get_weather {city}")
+    if city == "Atlantis":
+        raise ValueError("no such city")
     return f"18 °C in {city}"
 
 
