@@ -10,6 +10,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
 
 from rejudge.errors import UsageError
@@ -51,6 +52,10 @@ class Settings:
     def is_default_database(self) -> bool:
         """True where the database is the SQLite file of the current folder."""
         return self.database_url == default_database_url(self.folder)
+
+
+_PROXIES: Final = ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY")
+_THIS_MACHINE: Final = ("127.0.0.1", "localhost")
 
 
 def current(environment: Mapping[str, str] | None = None) -> Settings:
@@ -99,6 +104,29 @@ def put_defaults(variables: Mapping[str, str]) -> None:
 def put(variables: Mapping[str, str]) -> None:
     """Set environment variables of this process, whatever they were."""
     os.environ.update(variables)
+
+
+def without_proxy(environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables under which programs reach this machine's own servers directly; none where no proxy is set.
+
+    Prefect's server, an agent's tape and a receiver listen on 127.0.0.1, and no proxy elsewhere leads there.
+
+    Args:
+        environment: As it is without them; what it exempts from its proxy already stays exempted.
+    """
+    if not any(environment.get(name) for name in _PROXIES):
+        return {}
+    kept = environment.get("no_proxy") or environment.get("NO_PROXY") or ""
+    exempted = [part.strip() for part in kept.split(",") if part.strip()]
+    if "*" in exempted:
+        return {}
+    value = ",".join(dict.fromkeys([*exempted, *_THIS_MACHINE]))
+    return {"no_proxy": value, "NO_PROXY": value}
+
+
+def reach_this_machine() -> None:
+    """Set them for this process, and so for the ones it starts."""
+    os.environ.update(without_proxy(os.environ))
 
 
 def is_set(name: str) -> bool:

@@ -173,6 +173,7 @@ def _inside_flow() -> Iterator[bool]:
 def _connected(chosen: Settings, place: Place) -> Iterator[None]:
     """Prefect imported and pointed at the place; heartbeats off, whose thread would cost each flow a second."""
     loaded = "prefect" in sys.modules
+    settings.reach_this_machine()
     settings.put_defaults({**server.variables(chosen), **_QUIET})
     if place.api_url is not None:
         settings.put({"PREFECT_API_URL": place.api_url})

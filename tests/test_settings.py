@@ -56,6 +56,25 @@ def test_a_value_that_cannot_be_is_refused_by_name(variables: dict[str, str]) ->
 
 
 @pytest.mark.parametrize(
+    ("environment", "exempted"),
+    [
+        ({}, None),
+        ({"NO_PROXY": "corp.example"}, None),
+        ({"http_proxy": ""}, None),
+        ({"HTTP_PROXY": "http://p:3128"}, "127.0.0.1,localhost"),
+        ({"all_proxy": "socks5://p"}, "127.0.0.1,localhost"),
+        ({"http_proxy": "http://p", "no_proxy": " corp.example, localhost"}, "corp.example,localhost,127.0.0.1"),
+        ({"http_proxy": "http://p", "NO_PROXY": ".corp"}, ".corp,127.0.0.1,localhost"),
+        ({"http_proxy": "http://p", "NO_PROXY": "*"}, None),
+    ],
+    ids=str,
+)
+def test_this_machine_is_reached_past_a_proxy(environment: dict[str, str], exempted: str | None) -> None:
+    wanted = {} if exempted is None else {"NO_PROXY": exempted, "no_proxy": exempted}
+    assert settings.without_proxy(environment) == wanted
+
+
+@pytest.mark.parametrize(
     ("url", "shown"),
     [
         ("sqlite:////a/b.db", "sqlite:////a/b.db"),

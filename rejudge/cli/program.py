@@ -11,7 +11,7 @@ from typing import Final, NoReturn
 
 import click
 
-from rejudge import __version__
+from rejudge import __version__, settings
 from rejudge.cli.groups import LazyGroup
 from rejudge.errors import PartialFailure, RejudgeError, UsageError
 
@@ -63,6 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     # Importing makes a million objects that stay: looking through them again and again is an eighth of its time.
     gc.disable()
     gc.set_threshold(50_000, 20, 100)
+    settings.reach_this_machine()
     _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         # Recorded text may hold what the terminal's encoding cannot.

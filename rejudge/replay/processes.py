@@ -22,7 +22,7 @@ from rejudge.replay.remote import SPANS_VARIABLE, TOKEN_VARIABLE
 from rejudge.replay.rerun import Rerun
 from rejudge.replay.simulate import simulated_result
 from rejudge.replay.tape import Tape
-from rejudge.settings import environment_with
+from rejudge.settings import environment_with, without_proxy
 
 _OTEL: Final = {
     "OTEL_TRACES_SAMPLER": "always_on",
@@ -86,6 +86,7 @@ def run_command(
         (folder / "inputs.json").write_bytes(orjson.dumps(plan.inputs))
         (folder / "replay.json").write_bytes(orjson.dumps({**public, "tape_url": endpoint.tape_url}))
         variables.update(_handed(folder, endpoint))
+        variables.update(without_proxy(variables))
         request["stdin"] = str(folder / "inputs.json")
         report = run_process(request, canceled=lambda: canceled() or ended.for_seconds(_STOP_SECONDS))
         if report is not None and report["exit_code"] == 0:

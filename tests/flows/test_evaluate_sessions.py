@@ -227,6 +227,15 @@ def test_interrupted_it_stops_at_once_and_keeps_what_was_finished(commands: Comm
     wait_until(lambda: not running_in(commands.folder), seconds=20)
 
 
+def test_a_proxy_for_the_world_is_not_asked_for_a_server_on_this_machine(twelve: Commands) -> None:
+    reachable = {name: value for name, value in twelve.environment.items() if name.lower() != "no_proxy"}
+    behind = replace(
+        twelve, environment={**reachable, "HTTP_PROXY": "http://127.0.0.1:9", "NO_PROXY": "corp.example"}
+    )
+    ended = behind("session", "evaluate", "--all", *evaluators(*SIGNALS), "--json")
+    assert (ended.code, ended.document["scored"]) == (0, 36), ended.err
+
+
 def test_without_a_server_the_temporary_one_is_drained(twelve: Commands, home: Path) -> None:
     ended = twelve("session", "evaluate", "--all", *evaluators(*SIGNALS), "--ephemeral", "--json")
     assert (ended.code, ended.document["scored"], ended.document["url"]) == (0, 36, None), ended.err
