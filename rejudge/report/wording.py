@@ -122,6 +122,15 @@ def _textual(metric: MetricComparison) -> Row:
     )
 
 
+def in_a_line(metric: MetricComparison) -> str:
+    """What became of a metric: its figures, and why that is no verdict where it is none."""
+    row = metric_rows(metric)[0]
+    if row.baseline == NONE or row.replay == NONE:
+        return metric.verdict.reason
+    figures = f"{row.baseline} → {row.replay}, {row.difference} {row.interval}"
+    return figures if row.verdict in ("regressed", "improved") else f"{figures}: {metric.verdict.reason}"
+
+
 def member_names(comparison: Comparison) -> dict[str, str]:
     """What a person calls each member: its number where it has one."""
     return {
