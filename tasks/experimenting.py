@@ -49,6 +49,8 @@ class ExperimentReport:
     refused: tuple[experimenting.Refused, ...] = ()
     gate: GateResult | None = None
     """None where the request had none."""
+    url: str | None = None
+    """The flow run's page."""
 
     @property
     def failed(self) -> tuple[Replay, ...]:

@@ -35,6 +35,8 @@ class ReplayReport:
     created: bool
     """False where the same replay was there already."""
     scorings: BatchReport | None = None
+    url: str | None = None
+    """The flow run's page."""
 
     @property
     def exit_code(self) -> int:

@@ -54,7 +54,7 @@ def run_replay(
     asked, judges, created = _checked_replay(database, request)
     end = _run(database, REPLAY_FLOW, asked, judges, ephemeral=ephemeral, say=say, progress=progress)
     report: ReplayReport = end.result
-    return replace(report, created=created), end
+    return replace(report, created=created, url=end.url), end
 
 
 def run_experiment(
@@ -69,7 +69,7 @@ def run_experiment(
     asked, judges = _checked_experiment(database, request)
     end = _run(database, EXPERIMENT_FLOW, asked, judges, ephemeral=ephemeral, say=say, progress=progress)
     report: ExperimentReport = end.result
-    return report, end
+    return replace(report, url=end.url), end
 
 
 def hand_over_replay(database: Database, request: ReplayRequest) -> HandedOver:

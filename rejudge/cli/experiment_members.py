@@ -31,6 +31,8 @@ def members_document(report: ExperimentReport) -> dict[str, Any]:
         "replays": {"completed": len(report.replays) - len(failed), "failed": failed, "refused": refused},
         "lost": list(report.lost),
         "scorings": report.scorings.facts() if report.scorings is not None else None,
+        "flow_run_id": report.run.flow_run_id,
+        "url": report.url,
     }
 
 
@@ -46,6 +48,8 @@ def say_what_is_missing(output: Output, store: Store, report: ExperimentReport) 
         output.note(f"{count}: rejudge replay list --run {report.run.reference}")
     if report.scorings is not None and report.scorings.not_scored:
         output.note(report.scorings.sentence)
+    if report.url:
+        output.note(f"the run: {report.url}")
 
 
 def _lines(store: Store, report: ExperimentReport) -> Iterator[str]:

@@ -78,11 +78,14 @@ def run(
             )
         if output.as_json:
             scorings = report.scorings.facts() if report.scorings is not None else None
-            output.document({**document_of(report.replay), "created": report.created, "scorings": scorings})
+            more = {"created": report.created, "scorings": scorings, "url": report.url}
+            output.document({**document_of(report.replay), **more})
         else:
             show_replay(output, store, report.replay)
             if report.scorings is not None:
                 click.echo(report.scorings.sentence)
+            if report.url:
+                output.note(f"the run: {report.url}")
     if not report.created:
         output.note("the same replay was there already; --again makes another")
     return report.exit_code

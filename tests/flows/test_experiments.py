@@ -97,6 +97,7 @@ def test_a_gate_is_the_runs_final_state_and_the_reports_hold_the_same(desk_anywh
         ("GateFailed", "FAILED"),
     ]
     assert "gate failed" in runs[1]["state"]["message"]
+    assert failed.document["url"].endswith(f"/runs/flow-run/{runs[1]['id']}")
     again = desk(
         "experiment", "compare", "new-model@2", "--gate", "gate.toml", "--margin", "0.1", "--html", "two.html"
     )

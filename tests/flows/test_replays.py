@@ -114,6 +114,7 @@ def test_a_replay_is_there_once_and_its_page_shows_both_runs(desk: Commands, ser
     api = served("up", "--json").document["api_url"]
     flow = {"flow_runs": {"id": {"any_": [first.document["flow_run_id"]]}}}
     [run] = post(api, "flow_runs/filter", flow)
+    assert first.document["url"] == f"{api.removesuffix('/api')}/runs/flow-run/{run['id']}"
     assert (run["name"], run["state_name"]) == ("replay session 1: model new, from tool:look#3", "Replayed")
     [page] = post(api, "artifacts/filter", {**flow, "artifacts": {"key": {"any_": ["replay"]}}})
     assert "first difference at step 7" in page["data"] and "**▶ model desk → new**" in page["data"]
