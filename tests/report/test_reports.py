@@ -23,6 +23,7 @@ from rejudge.report.terminal import terminal_report
 from rejudge.report.wording import power_line
 from tests.compare.cohorts import compared, member, row, rows
 
+MINUS = "\N{MINUS SIGN}"
 EVIL = (
     "</script><script>alert(1)</script>\x1b[2J\x1b]8;;https://evil.example\x07![x](https://evil.example/p) | x\n# y"
 )
@@ -183,13 +184,13 @@ def test_a_rate_that_cannot_move_as_far_as_its_power_reaches_is_told_so(flips: i
 def test_the_headline_gives_the_figures_of_every_metric_of_its_verdict() -> None:
     both = rows([True] * 12, [False] * 12, name="one") + rows([True] * 12, [False] * 11 + [True], name="two")
     banner = html_report(compare(both, [member(index) for index in range(12)])).partition("<dl")[0]
-    assert "check@1:one: 100.0 % → 0.0 %, −100.0 pp [" in banner
-    assert "check@1:two: 100.0 % → 8.3 %, −91.7 pp [" in banner
+    assert f"check@1:one: 100.0 % → 0.0 %, {MINUS}100.0 pp [" in banner
+    assert f"check@1:two: 100.0 % → 8.3 %, {MINUS}91.7 pp [" in banner
 
 
 def test_a_headline_that_decides_nothing_says_why() -> None:
     banner = html_report(compared([True] * 4, [False] + [True] * 3)).partition("<dl")[0]
-    assert ": 100.0 % → 75.0 %, −25.0 pp [" in banner and "reaches across 0" in banner
+    assert f": 100.0 % → 75.0 %, {MINUS}25.0 pp [" in banner and "reaches across 0" in banner
 
 
 def test_the_page_shows_a_changed_prompt_whole(worse: Comparison) -> None:
