@@ -22,6 +22,7 @@ from rejudge.otel.packing import pack
 from rejudge.otel.settling import is_ai, settle
 from rejudge.otel.shallow import shallow
 from rejudge.otel.span import LogRecord, Span
+from rejudge.otel.ties import untie
 from rejudge.otel.totals import session_facts
 from rejudge.otel.tree import Item, distinct, distinct_records, plant
 
@@ -77,6 +78,7 @@ def items_of(group: Group) -> list[Item]:
 def _settled(spans: Iterable[Span], records: list[LogRecord]) -> list[Item]:
     items = plant(distinct(spans), records)
     settle(items)
+    untie(items)
     return items
 
 

@@ -107,7 +107,7 @@ def _call_facts(facts: dict[str, Any], reading: Reading, kind: Kind) -> dict[str
     facts["response_id"] = _text(reading.response_id)
     if kind == "llm":
         facts["node_type"] = "llm_call"
-        facts["finish_reason"] = _finish_reason(reading.finish_reasons)
+        facts["finish_reason"] = _finish_reason(reading.finish_reasons) or _said_reason(facts["outputs"])
     (
         facts["input_tokens"],
         facts["output_tokens"],
@@ -289,7 +289,15 @@ def _finish_reason(value: Any) -> str | None:
     value = undo_json(value)
     if isinstance(value, list):
         value = value[0] if value else None
-    return value if isinstance(value, str) and value else None
+    if not isinstance(value, str) or not value:
+        return None
+    return value.removeprefix("FinishReason.").lower() if value.startswith("FinishReason.") else value
+
+
+def _said_reason(outputs: Any) -> str | None:
+    """The finish reason that only the answer itself tells."""
+    messages = outputs["messages"] if outputs else None
+    return _finish_reason(messages[-1].get("finish_reason")) if messages else None
 
 
 def _text(value: Any) -> str | None:

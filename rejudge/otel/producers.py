@@ -57,6 +57,14 @@ _NAMES: Final[dict[str, str]] = {
     "anthropic": "anthropic",
     "bedrock": "bedrock",
     "google_genai": "google-genai",
+    "google_generativeai": "google-genai",
+    "google_ai_studio": "google-genai",
+    "vertexai": "vertexai",
+    "mistralai": "mistralai",
+    "groq": "groq",
+    "cohere": "cohere",
+    "ollama": "ollama",
+    "together": "together",
     "litellm": "litellm",
 }
 _CONVENTIONS: Final[dict[str, str]] = {
@@ -68,7 +76,12 @@ _CONVENTIONS: Final[dict[str, str]] = {
     "pydantic-ai": "pydantic-ai",
     "traceloop": "traceloop",
 }
-_CLIENTS: Final = frozenset({"logfire", "openai", "anthropic", "bedrock", "google-genai", "litellm", "mcp"})
+_CLIENTS: Final = frozenset(
+    {
+        "logfire", "openai", "anthropic", "bedrock", "google-genai", "vertexai", "mistralai", "groq", "cohere",
+        "ollama", "together", "litellm", "mcp",
+    }
+)  # fmt: skip
 
 
 def framework_of(items: list[Item]) -> str | None:
@@ -76,9 +89,9 @@ def framework_of(items: list[Item]) -> str | None:
     client = convention = None
     scopes: set[str] = set()
     for item in items:
+        scope = item.span.scope
         if convention is None and item.reading.convention in _CONVENTIONS:
             convention = _CONVENTIONS[item.reading.convention]
-        scope = item.span.scope
         if scope in scopes:
             continue
         scopes.add(scope)
@@ -87,7 +100,9 @@ def framework_of(items: list[Item]) -> str | None:
             client = client or name
         elif name is not None:
             return name
-    return client if client == "logfire" else convention or client
+    if client == "logfire" or (client and convention == "pydantic-ai"):
+        return client  # Logfire's attributes are on the spans of clients, and of the application, too
+    return convention or client
 
 
 def framework_of_scope(scope: str) -> str | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from rejudge.models.attributes import SCOPE
 from rejudge.otel.conventions.reading import AI_KINDS, MISSING, Reading
-from rejudge.otel.conventions.shape import read_span
+from rejudge.otel.conventions.shape import read_content, read_span
+from rejudge.otel.failures import failure_of
 from rejudge.otel.tree import Item
 
 
@@ -20,6 +21,7 @@ def settle(items: list[Item]) -> None:
     _drop_transports(tools)
     _merge_nested_calls(calls)
     _merge_same_answers(calls)
+    _merge_beside(calls)
     _find_agents(items)
 
 
@@ -51,6 +53,7 @@ def _settle_undecided(items: list[Item]) -> None:
             counted = reading.input_tokens is not None or reading.output_tokens is not None
             if counted and (reading.model is not None or reading.requested_model is not None):
                 item.kind = reading.kind = "llm"
+                read_content(item.span, item.records, reading)
         if item.parent is not None and (is_ai(item) or id(item) in above_ai):
             above_ai.add(id(item.parent))
 
@@ -131,6 +134,16 @@ def _drop_transports(tools: list[Item]) -> None:
             continue
         if above.reading.tool_name == item.reading.tool_name and above.reading.arguments is not MISSING:
             item.elided, item.merged_into = True, above
+            _hand_up_failure(item, above)
+
+
+def _hand_up_failure(inner: Item, outer: Item) -> None:
+    """A tool's failure that a framework caught is known to its own span alone, and is the tool's all the same."""
+    failure = failure_of(inner)
+    if failure is not None and failure_of(outer) is None:
+        outer.reading.failed = True
+        outer.reading.error = failure.text
+        outer.reading.error_type = failure.type
 
 
 def _merge_nested_calls(calls: list[Item]) -> None:
@@ -168,6 +181,43 @@ def _merge_same_answers(calls: list[Item]) -> None:
         overlapping = item.span.start_ns < other.span.end_ns
         if overlapping or item.span.scope != other.span.scope:
             _merge(item, other)
+
+
+def _merge_beside(calls: list[Item]) -> None:
+    """Two reports of one call that no id ties together (one that failed has none).
+
+    Beside each other, one within the other's time, by two instrumentations, of the same model and as many tokens.
+    """
+    beside: dict[tuple[str, str | None], list[Item]] = {}
+    for item in calls:
+        if not item.elided:
+            beside.setdefault((item.span.trace_id, item.span.parent_id), []).append(item)
+    for group in beside.values():
+        if len({item.span.scope for item in group}) > 1:
+            _merge_pairs(group)
+
+
+def _merge_pairs(group: list[Item]) -> None:
+    unpaired: list[Item] = []
+    for item in group:  # by start
+        outer = next((other for other in reversed(unpaired) if _is_same_call(item, other)), None)
+        if outer is None:
+            unpaired.append(item)
+        else:
+            unpaired.remove(outer)
+            _merge(item, outer)
+
+
+def _is_same_call(inner: Item, outer: Item) -> bool:
+    mine, theirs = inner.reading, outer.reading
+    return (
+        inner.span.scope != outer.span.scope
+        and inner.span.end_ns <= outer.span.end_ns
+        and (inner.span.status_code == 2) == (outer.span.status_code == 2)
+        and (mine.response_id is None or theirs.response_id is None)
+        and (mine.requested_model or mine.model) == (theirs.requested_model or theirs.model)
+        and (mine.input_tokens is None or theirs.input_tokens is None or mine.input_tokens == theirs.input_tokens)
+    )
 
 
 def _merge(inner: Item, outer: Item) -> None:

@@ -194,7 +194,7 @@ def _user_text(given: Any) -> Any:
     if isinstance(given, dict) and given.keys() == {"args", "kwargs"}:
         positional, named = given["args"], given["kwargs"]
         if not named and isinstance(positional, list) and len(positional) == 1:
-            return positional[0]
+            return _user_text(positional[0])
         if not positional and named:
             return named
     return given

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rejudge.otel.conventions.messages import Message
+from rejudge.otel.conventions.messages import Message, role_of
 from rejudge.otel.conventions.parts import Part, parts_of, tool_call_part
 from rejudge.otel.text import undo_json_fully
 
@@ -32,7 +32,7 @@ def numbered_messages(attributes: dict[str, Any], prefix: str, *, role: str = "u
 
 def _message(flat: dict[str, Any], role: str) -> Message:
     said = flat.get("role")
-    said = said if isinstance(said, str) and said else role
+    said = role_of(said) if isinstance(said, str) and said else role
     content = flat.get("content")
     if said == "tool":
         part = {

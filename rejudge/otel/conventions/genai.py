@@ -41,6 +41,7 @@ FIELDS: Final[dict[str, str]] = {
     "gen_ai.usage.details.reasoning_tokens": "reasoning_tokens",
     "gen_ai.usage.experimental.reasoning_tokens": "reasoning_tokens",
     "gen_ai.usage.output_tokens.reasoning": "reasoning_tokens",
+    "llm.usage.reasoning_tokens": "reasoning_tokens",
     "gen_ai.usage.details.input_audio_tokens": "input_audio_tokens",
     "gen_ai.usage.details.output_audio_tokens": "output_audio_tokens",
     "operation.cost": "cost",
@@ -119,7 +120,14 @@ def _kind(span: Span, reading: Reading) -> Kind | None:
         if known == "workflow" and span.attributes.get("gen_ai.workflow.nested"):
             return "span"
         return known
+    if "gen_ai.prompt.0.role" in span.attributes and "gen_ai.request.model" in span.attributes:
+        return None if _told_elsewhere(span) else "llm"
     return None
+
+
+def _told_elsewhere(span: Span) -> bool:
+    """True for a span that says what it is under a name from before ``gen_ai.operation.name``."""
+    return "llm.request.type" in span.attributes or "traceloop.span.kind" in span.attributes
 
 
 def _read(span: Span, reading: Reading) -> None:

@@ -7,6 +7,8 @@ from typing import Final
 from rejudge.otel.conventions.flat import indexed
 from rejudge.otel.conventions.messages import output_messages_of
 from rejudge.otel.conventions.reading import Convention, Kind, Reading
+from rejudge.otel.conventions.usage import read_usage
+from rejudge.otel.conventions.values import python_literal
 from rejudge.otel.span import Attributes, Span
 from rejudge.otel.text import undo_json
 
@@ -49,6 +51,11 @@ def _kind(span: Span, reading: Reading) -> Kind | None:
 def _read(span: Span, reading: Reading) -> None:
     if reading.kind == "llm" and _CALL in span.attributes:
         _read_call(span.attributes, reading)
+    usage = span.attributes.get("metadata.usage_object")
+    if reading.kind == "llm" and usage is not None:
+        counts = python_literal(usage)
+        if isinstance(counts, dict):
+            read_usage(counts, reading)
     parameters = undo_json(span.attributes.get("llm.openai.extra_body"))
     if reading.kind == "llm" and isinstance(parameters, dict):
         reading.offer(parameters=parameters)

@@ -193,7 +193,7 @@ def _message_of_content(item: dict[str, Any], role: str) -> Message:
     said = item.get("role")
     if not isinstance(said, str) or not said:
         said = kind if isinstance(kind, str) and kind.lower() in _KNOWN_ROLES else None
-    role = _role(said) or (_ITEM_TYPES.get(kind) if isinstance(kind, str) else None) or role
+    role = (role_of(said) if said else None) or (_ITEM_TYPES.get(kind) if isinstance(kind, str) else None) or role
     if (isinstance(kind, str) and kind in _ITEM_TYPES and "content" not in item) or _is_bare_part(item):
         part = part_of(item)
         return {"role": role, "parts": [] if part is None else [part]}
@@ -254,9 +254,8 @@ def _is_bare_part(item: dict[str, Any]) -> bool:
     return "role" not in item and "content" not in item and bool(item.keys() & _PART_KEYS)
 
 
-def _role(said: str | None) -> str | None:
-    if said is None:
-        return None
+def role_of(said: str) -> str:
+    """The role of the GenAI schema behind a producer's own; one that is unknown stays as it is."""
     lowered = said.lower()
     return _ROLES.get(lowered, lowered if lowered in _KNOWN_ROLES else said)
 

@@ -85,6 +85,8 @@ def _read_call(attributes: dict[str, Any], reading: Reading) -> None:
         reading.offer(messages_out=output_messages_of(outputs))
         if isinstance(outputs, dict):
             reading.offer(response_id=outputs.get("id"), model=outputs.get("model"))
+            if isinstance(outputs.get("usage"), dict):
+                read_usage(outputs["usage"], reading)
     reading.offer(requested_model=_undone(attributes.get("model")))
     parameters = {name: _undone(attributes[name]) for name in _PARAMETERS if name in attributes}
     reading.offer(parameters=parameters or None)

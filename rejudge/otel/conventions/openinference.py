@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from rejudge.otel.conventions.flat import indexed
 from rejudge.otel.conventions.messages import Message
-from rejudge.otel.conventions.parts import Part, parts_of, text_part, tool_call_part
+from rejudge.otel.conventions.parts import Part, parts_of, text_part
 from rejudge.otel.conventions.reading import MISSING, Convention, Kind, Reading
 from rejudge.otel.conventions.values import arguments_of, message_call_id, result_of
 from rejudge.otel.span import Span
@@ -140,15 +140,8 @@ def _message(flat: dict[str, Any], role: str) -> Message:
         name = flat.get("message.name")
         return {"role": "tool", "parts": [{**answer, "name": name} if name else answer]}
     if any(key.startswith("message.tool_calls.") for key in flat):
-        for call in indexed(flat, "message.tool_calls."):
-            part = tool_call_part(
-                {
-                    "id": call.get("tool_call.id"),
-                    "name": call.get("tool_call.function.name"),
-                    "arguments": call.get("tool_call.function.arguments"),
-                }
-            )
-            parts += [part] if part else []
+        calls = [_call_part(call) for call in indexed(flat, "message.tool_calls.")]
+        parts += [call for call in calls if call not in parts]
     message: Message = {"role": said, "parts": parts}
     if flat.get("message.name"):
         message["name"] = flat["message.name"]
@@ -158,9 +151,23 @@ def _message(flat: dict[str, Any], role: str) -> Message:
 _ROLES: Final = {"tool-response": "tool", "function": "tool", "tool-call": "assistant", "model": "assistant"}
 
 
+def _call_part(flat: dict[str, Any]) -> Part:
+    name = flat.get("tool_call.function.name")
+    # Empty arguments are not written.
+    arguments = flat.get("tool_call.function.arguments", {} if name else None)
+    return {
+        "type": "tool_call",
+        "id": flat.get("tool_call.id"),
+        "name": name,
+        "arguments": undo_json(arguments),
+    }
+
+
 def _content_part(flat: dict[str, Any]) -> Part:
     text = flat.get("message_content.text")
     kind = flat.get("message_content.type")
+    if kind == "tool_use" and "tool_call.function.name" in flat:
+        return _call_part(flat)
     if isinstance(text, str):
         return {"type": "reasoning", "content": text} if kind == "reasoning" else text_part(text)
     rest = {key.removeprefix("message_content."): value for key, value in flat.items()}

@@ -24,7 +24,9 @@ def part_of(raw: Any) -> Part | None:
     for key, translate in _BY_KEY:
         if raw.get(key) is not None:
             return translate(raw)
-    return {**raw, "type": kind if isinstance(kind, str) else "generic"} if raw else None
+    if not raw.keys() - {"kind"}:
+        return None  # pydantic-ai with content left out tells what was there, and no more
+    return {**raw, "type": kind if isinstance(kind, str) else "generic"}
 
 
 def parts_of(content: Any) -> list[Part]:
@@ -170,12 +172,15 @@ def _same(raw: Part) -> Part:
 def plain_content(content: Any) -> Any:
     """A result without its wrapping: the text of text parts, the value of a single JSON part, else the parts."""
     if isinstance(content, list) and content and all(isinstance(item, dict) for item in content):
-        texts = [_first(item, "text", "content") for item in content if set(item) <= {"type", "text", "content"}]
+        texts = [_first(item, "text", "content") for item in content if set(item) <= _TEXT_KEYS]
         if len(texts) == len(content) and all(isinstance(text, str) for text in texts):
             return "\n".join(texts)
         if len(content) == 1 and set(content[0]) == {"json"}:
             return content[0]["json"]
     return content
+
+
+_TEXT_KEYS: Final = frozenset({"type", "block_type", "text", "content"})
 
 
 def _first(raw: dict[str, Any], *names: str) -> Any:

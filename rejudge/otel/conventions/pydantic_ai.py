@@ -71,7 +71,7 @@ def _read(span: Span, reading: Reading) -> None:
         if events is not None:
             read_all(events_of_list(events), reading)
         _read_request(attributes, reading)
-        usage = undo_json(attributes.get("usage"))
+        usage = undo_json(attributes.get("usage", attributes.get("gen_ai.usage.raw")))
         if isinstance(usage, dict):
             read_usage(usage, reading)
         parameters = undo_json(attributes.get("model_request_parameters"))
@@ -110,6 +110,8 @@ def _read_request(attributes: dict[str, Any], reading: Reading) -> None:
         message = response.get("message") or response.get("combined_chunk_content") or response.get("output")
         if message:
             reading.offer(messages_out=output_messages_of(message))
+    if isinstance(response, dict) and isinstance(response.get("usage"), dict):
+        read_usage(response["usage"], reading)
     if "output" in attributes and reading.output_messages is None:
         reading.offer(messages_out=output_messages_of(attributes["output"]))
 

@@ -73,11 +73,16 @@ def read_span(span: Span, records: Sequence[LogRecord] = ()) -> Reading:
             break
     reading.kind = kind
     reading.convention = shape.convention
-    for read in shape.readers:
+    read_content(span, records, reading)
+    return reading
+
+
+def read_content(span: Span, records: Sequence[LogRecord], reading: Reading) -> None:
+    """Give a reading what depends on its kind; once more where that was settled afterwards."""
+    for read in shape_of(span).readers:
         read(span, reading)
     if span.events or records:
         read_events(span, records, reading)
-    return reading
 
 
 def _plan(scope: str, hints: frozenset[str], keys: frozenset[str]) -> Shape:

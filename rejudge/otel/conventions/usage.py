@@ -30,23 +30,18 @@ def read_usage(usage: dict[str, Any], reading: Reading) -> None:
 
 
 def read_disjoint_usage(usage: dict[str, Any], reading: Reading) -> None:
-    """Counts as Langfuse keeps them: ``input``, ``input_…``, ``output``, ``output_…`` are parts that add up."""
-    inputs = {
-        key: number for key, value in usage.items() if key.startswith("input") if (number := count(value)) is not None
-    }
-    outputs = {
-        key: number
-        for key, value in usage.items()
-        if key.startswith("output")
-        if (number := count(value)) is not None
-    }
+    """Counts as Langfuse keeps them: all that have ``input`` in their name are parts that add up; ``output`` too."""
+    inputs = {key: number for key, value in usage.items() if "input" in key if (number := count(value)) is not None}
+    outputs = {key: number for key, value in usage.items() if "output" in key if (number := count(value)) is not None}
     if not any(inputs.values()) and not any(outputs.values()):
         return  # nothing but zeros: what Langfuse stores when nobody counted
     reading.offer(
         input_tokens=sum(inputs.values()) if inputs else None,
         output_tokens=sum(outputs.values()) if outputs else None,
-        cached_input_tokens=_first(inputs, "input_cache_read", "input_cached_tokens", "input_cached"),
-        cache_write_tokens=_first(inputs, "input_cache_creation", "input_cache_write"),
+        cached_input_tokens=_first(
+            inputs, "input_cache_read", "input_cached_tokens", "input_cached", "cache_read_input_tokens"
+        ),
+        cache_write_tokens=_first(inputs, "input_cache_creation", "input_cache_write", "cache_creation_input_tokens"),
         reasoning_tokens=_first(outputs, "output_reasoning", "output_reasoning_tokens"),
     )
 

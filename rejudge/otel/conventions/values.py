@@ -49,7 +49,13 @@ def result_of(value: Any) -> Any:
             return undo_json_fully(value["content"])
         if value.get("type") == "tool" and value.keys() == {"type", "data"} and isinstance(value["data"], dict):
             return result_of({"type": "tool", **value["data"]})
+        if value.get("type") == "text" and value.keys() <= _CONTENT_KEYS and isinstance(value.get("text"), str):
+            return undo_json_fully(value["text"])
     return value
+
+
+_CONTENT_KEYS = frozenset({"type", "text", "annotations", "meta"})
+"""Of a content block as MCP servers answer with."""
 
 
 def message_call_id(value: Any) -> str | None:
