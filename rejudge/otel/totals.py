@@ -149,7 +149,9 @@ def _inputs(items: list[Item], main: list[Item], records: list[LogRecord]) -> An
             return record.attributes["prompt"]
     for item in items:
         if item.kind in ("agent", "llm", "workflow"):
-            said = first_user_text(messages_before(item.reading))
+            before = messages_before(item.reading)
+            # A model is told what was said in earlier turns too; of these the session may hold nothing.
+            said = last_user_text(before) if item.kind == "llm" else first_user_text(before)
             if said is not None:
                 return said
     return None

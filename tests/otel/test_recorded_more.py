@@ -9,7 +9,7 @@ import pytest
 
 from rejudge.models.session import SessionView
 from rejudge.otel import assemble, read
-from tests.otel.traces import CHAT, DATA, joined, otlp, spans_in, wire_span
+from tests.otel.traces import ANSWERS, CHAT, DATA, joined, otlp, sessions_of, spans_in, wire_span
 
 MORE = DATA.parent / "otlp_more"
 
@@ -42,6 +42,7 @@ THREE = ("get_weather", "get_weather", "convert_temperature")
         ("llama_tl_toolerr", Right("llama-index", 2, 0, None, None, None, None, ("lookup_order",))),
         ("logfire_openai", Right("openai", 2, 0, 220, 25, 32, 6, THREE)),
         ("openlit_anthropic", Right("anthropic", 2, 1, 100, 10, 16, None, ("get_weather",))),
+        ("openlit_langchain", Right("langchain", 3, 0, 360, 45, 48, None, PAIR)),
         ("responses_tl47", Right("openai", 2, 0, 220, 25, 32, 6, THREE)),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -114,6 +115,21 @@ def test_the_finish_reason_that_only_the_answer_tells_is_the_call_s() -> None:
     calls = view_of_file("logfire_openai").llm_calls
 
     assert [call.finish_reason for call in calls] == ["tool_calls", "stop"]
+
+
+def test_arguments_and_results_in_python_s_own_words_are_values() -> None:
+    tools = view_of_file("openlit_langchain").tool_calls
+
+    assert [tool.inputs for tool in tools] == [{"city": "Paris"}, {"celsius": 18.5}]
+    assert [tool.outputs for tool in tools] == ["18.5 °C, light rain in Paris", "65.3 °F"]
+
+
+def test_a_later_turn_in_a_session_of_its_own_began_with_its_own_question() -> None:
+    answer = next(answer for answer in ANSWERS if answer["run"] == "openai_v2__multi")
+
+    asked = [recording.view.session.inputs for recording in sessions_of(*answer["files"])]
+
+    assert len(set(asked)) == 3
 
 
 LONG: dict[str, Any] = {"startTimeUnixNano": "1790000000000000000", "endTimeUnixNano": "1790000009000000000"}

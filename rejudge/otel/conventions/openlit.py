@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
-from rejudge.otel.conventions.reading import Convention, Kind, Reading
-from rejudge.otel.conventions.values import count
+from rejudge.otel.conventions.reading import MISSING, Convention, Kind, Reading
+from rejudge.otel.conventions.values import count, python_literal
 from rejudge.otel.span import Span
 
 _SCOPE: Final = "openlit.instrumentation."
@@ -18,6 +19,9 @@ _CALLS: Final[dict[str, Kind]] = {
 }
 _CACHE_APART: Final = frozenset({"openlit.instrumentation.anthropic"})
 """Instrumentations that pass the vendor's own count on, which leaves the cache out of the input."""
+
+_MESSAGE: Final = re.compile(r"""content=('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*") name='""", re.DOTALL)
+"""The ``repr`` of LangChain's ``ToolMessage``."""
 
 
 def _claims(scope: str, keys: frozenset[str]) -> bool:
@@ -42,6 +46,12 @@ def _read(span: Span, reading: Reading) -> None:
         if inputs is not None:
             cached, written = count(reading.cached_input_tokens), count(reading.cache_write_tokens)
             reading.input_tokens = inputs + (cached or 0) + (written or 0)
+    elif reading.kind == "tool":
+        if reading.arguments is not MISSING:
+            reading.arguments = python_literal(reading.arguments)
+        message = _MESSAGE.match(reading.result) if isinstance(reading.result, str) else None
+        if message is not None:
+            reading.result = python_literal(message[1])
 
 
 CONVENTION: Final = Convention(name="openlit", claims=_claims, fields={}, kind=_kind, read=_read)
