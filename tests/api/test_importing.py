@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from sqlalchemy import text
 from benchmarks.generate import write_sessions
 from rejudge.api.importing import import_traces
 from rejudge.store.engine import Database, connect
+from rejudge.store.schema import prepare
 from tests.conftest import make_postgres_store
 
 ROOT = Path(__file__).parents[2]
@@ -47,9 +49,9 @@ def test_late_spans_update_the_session_they_belong_to(database: Database, traces
     import_traces(database, [halves[0]], agent="support-desk")
     report = import_traces(database, [halves[1]], agent="support-desk")
     assert (report.new, report.updated) == (1, SESSIONS - 1)  # of one, every model and tool span was late
-    whole = connect_copy(database, tmp_path)
-    import_traces(whole, [traces], agent="support-desk")
-    assert sessions_of(database) == sessions_of(whole)
+    with closing(empty_store(tmp_path)) as whole:  # what is stored is the same on both engines
+        import_traces(whole, [traces], agent="support-desk")
+        assert sessions_of(database) == sessions_of(whole)
 
 
 def test_what_cannot_be_read_is_refused_with_its_place_and_costs_only_itself(
@@ -109,10 +111,8 @@ def half_of_the_spans(traces: Path, half: int) -> str:
     return "\n".join(lines)
 
 
-def connect_copy(database: Database, folder: Path) -> Database:
-    """An empty SQLite store beside this one: what is stored is the same on both engines."""
-    from rejudge.store.schema import prepare
-
+def empty_store(folder: Path) -> Database:
+    """Another store, on SQLite."""
     other = connect(f"sqlite:///{folder / 'whole.db'}")
     prepare(other)
     return other

@@ -73,6 +73,7 @@ def test_somebody_elses_database_is_refused(tmp_path: Path) -> None:
         connection.execute(text("CREATE TABLE session (id INTEGER)"))
     with pytest.raises(StoreError, match="not rejudge's"):
         prepare(database)
+    database.close()
 
 
 @pytest.mark.parametrize("url", ["mysql://host/name", "not a url", "sqlite://", "sqlite:///:memory:"])
