@@ -71,11 +71,7 @@ MISDEEDS: dict[str, tuple[str, str, str]] = {
     "exits": ("sys.exit('enough')", "failed", "SystemExit"),
     "is interrupted": ("raise KeyboardInterrupt", "failed", "KeyboardInterrupt"),
     "recurses": ("misbehave()", "failed", "RecursionError"),
-    "recurses past the stack": (
-        "sys.setrecursionlimit(10**9); f = lambda g: [*map(g, [g])]; f(f)",
-        "crashed",
-        "SIGSEGV",
-    ),
+    "reads where there is no memory": ("import ctypes; ctypes.string_at(0)", "crashed", "SIGSEGV"),
     "raises what cannot be shown": (
         "E = type('E', (Exception,), {'__str__': lambda self: 1 / 0}); raise E",
         "failed",
