@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import islice
+from typing import Final
+
 from rejudge.models.attributes import SCOPE
 from rejudge.otel.conventions.reading import AI_KINDS, MISSING, Reading
 from rejudge.otel.conventions.shape import read_content, read_span
@@ -186,21 +189,26 @@ def _merge_same_answers(calls: list[Item]) -> None:
 def _merge_beside(calls: list[Item]) -> None:
     """Two reports of one call that no id ties together (one that failed has none).
 
-    Beside each other, one within the other's time, by two instrumentations, of the same model and as many tokens.
+    Below the same span, one within the other's time, by two instrumentations, of the same model and as many tokens.
     """
-    beside: dict[tuple[str, str | None], list[Item]] = {}
+    beside: dict[str, list[Item]] = {}
     for item in calls:
         if not item.elided:
-            beside.setdefault((item.span.trace_id, item.span.parent_id), []).append(item)
+            beside.setdefault(item.span.trace_id, []).append(item)
     for group in beside.values():
         if len({item.span.scope for item in group}) > 1:
             _merge_pairs(group)
 
 
+_AT_ONCE: Final = 64
+"""Calls under way at once that a second report is looked for among."""
+
+
 def _merge_pairs(group: list[Item]) -> None:
     unpaired: list[Item] = []
     for item in group:  # by start
-        outer = next((other for other in reversed(unpaired) if _is_same_call(item, other)), None)
+        near = islice(reversed(unpaired), _AT_ONCE)
+        outer = next((other for other in near if _is_same_call(item, other)), None)
         if outer is None:
             unpaired.append(item)
         else:
@@ -217,7 +225,15 @@ def _is_same_call(inner: Item, outer: Item) -> bool:
         and (mine.response_id is None or theirs.response_id is None)
         and (mine.requested_model or mine.model) == (theirs.requested_model or theirs.model)
         and (mine.input_tokens is None or theirs.input_tokens is None or mine.input_tokens == theirs.input_tokens)
+        and _is_below(outer, inner.parent)
     )
+
+
+def _is_below(item: Item, other: Item | None) -> bool:
+    above = item.parent
+    while above is not None and above is not other:
+        above = above.parent
+    return above is other
 
 
 def _merge(inner: Item, outer: Item) -> None:

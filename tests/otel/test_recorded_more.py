@@ -38,6 +38,7 @@ THREE = ("get_weather", "get_weather", "convert_temperature")
         ("anthropic_tl", Right("anthropic", 2, 1, 100, 10, 16, None, ("get_weather",))),
         ("autogen_oi", Right("autogen", 2, 0, 220, 25, None, None, ("lookup_order",))),
         ("gemini_oi", Right("google-genai", 3, 0, 360, 45, 48, 9, PAIR)),
+        ("lc_oi_dual_llmerr", Right("langchain", 2, 1, 100, 10, 16, 3, ("get_weather",))),
         ("lc_langfuse_anthropic", Right("langfuse", 3, 0, 360, 45, 48, None, PAIR)),
         ("llama_tl_toolerr", Right("llama-index", 2, 0, None, None, None, None, ("lookup_order",))),
         ("logfire_openai", Right("openai", 2, 0, 220, 25, 32, 6, THREE)),

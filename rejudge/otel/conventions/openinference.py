@@ -100,7 +100,8 @@ def _read_call(attributes: dict[str, Any], reading: Reading) -> None:
     parameters = undo_json(attributes.get("llm.invocation_parameters"))
     # Some write the whole response there; those are no parameters.
     if isinstance(parameters, dict) and "output" not in parameters:
-        reading.offer(parameters=parameters)
+        model = parameters.get("model")
+        reading.offer(parameters=parameters, requested_model=model if isinstance(model, str) else None)
     if reading.tool_definitions is None and "llm.tools.0.tool.json_schema" in attributes:
         reading.tool_definitions = [
             undo_json(tool.get("tool.json_schema")) for tool in indexed(attributes, "llm.tools.")
@@ -115,6 +116,16 @@ def _read_response(reading: Reading) -> None:
         identity = output[6:140].lstrip(' "').split('"', 1)[0]
         if identity and len(identity) < 128:
             reading.response_id = identity
+    elif reading.response_id is None and isinstance(output, str) and output.startswith('{"generations":'):
+        # LangChain's result: the vendor's id lies deep in it, and looks like no other.
+        for prefix in _VENDOR_IDS:
+            start = output.find(prefix)
+            if start >= 0:
+                reading.response_id = output[start + 1 : start + 128].partition('"')[0]
+                break
+
+
+_VENDOR_IDS: Final = ('"chatcmpl-', '"resp_', '"msg_')
 
 
 def _messages(attributes: dict[str, Any], prefix: str, role: str = "user") -> list[Message]:
