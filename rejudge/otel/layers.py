@@ -41,19 +41,13 @@ class _Engine(Protocol):
     def decompress(self, data: bytes, /) -> bytes: ...
 
 
-class Layer(io.RawIOBase):
-    """The decompressed bytes of a stream: any number of members behind each other, cut ones as far as they go."""
+class _Unwrapped(io.RawIOBase):
+    """A raw stream that is made piece by piece."""
 
-    def __init__(self, source: Stream, kind: str, head: bytes, failed: Callable[[str], None]) -> None:
+    def __init__(self, source: Stream) -> None:
         super().__init__()
         self._source = source
-        self._kind = kind
-        self._failed = failed
-        self._pending = head
         self._ready = b""
-        self._engine: _Engine | None = None
-        self._taken = 0
-        self._given = 0
         self._ended = False
 
     def readable(self) -> bool:
@@ -66,6 +60,23 @@ class Layer(io.RawIOBase):
         buffer[:size] = self._ready[:size]
         self._ready = self._ready[size:]
         return size
+
+    def _more(self) -> None:
+        """Add to what is ready, or find that it has ended."""
+        raise NotImplementedError
+
+
+class Layer(_Unwrapped):
+    """The decompressed bytes of a stream: any number of members behind each other, cut ones as far as they go."""
+
+    def __init__(self, source: Stream, kind: str, head: bytes, failed: Callable[[str], None]) -> None:
+        super().__init__(source)
+        self._kind = kind
+        self._failed = failed
+        self._pending = head
+        self._engine: _Engine | None = None
+        self._taken = 0
+        self._given = 0
 
     def _more(self) -> None:
         if not self._pending:
@@ -137,28 +148,17 @@ def _engine(kind: str) -> _Engine:
     return zstandard.ZstdDecompressor(max_window_size=2**27).decompressobj()
 
 
-class _Recoded(io.RawIOBase):
+class _Recoded(_Unwrapped):
     """UTF-16 text as UTF-8; what is no character becomes U+FFFD."""
 
     def __init__(self, source: Stream) -> None:
-        super().__init__()
-        self._source = source
+        super().__init__(source)
         self._decoder = codecs.getincrementaldecoder("utf-16")("replace")
-        self._ready = b""
-        self._ended = False
 
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._ready and not self._ended:
-            piece = self._source.read(64 * 1024)
-            self._ended = not piece
-            self._ready = self._decoder.decode(piece, final=self._ended).encode("utf-8", "replace")
-        size = min(len(buffer), len(self._ready))
-        buffer[:size] = self._ready[:size]
-        self._ready = self._ready[size:]
-        return size
+    def _more(self) -> None:
+        piece = self._source.read(64 * 1024)
+        self._ended = not piece
+        self._ready = self._decoder.decode(piece, final=self._ended).encode("utf-8", "replace")
 
 
 class _Raw(io.RawIOBase):
