@@ -39,7 +39,7 @@ def run_replay(
     ephemeral: bool = False,
     say: Say = lambda _: None,
     progress: Move | None = None,
-) -> tuple[ReplayReport, FlowEnd]:
+) -> ReplayReport:
     """Replay one session here, score the result, and wait.
 
     Args:
@@ -54,7 +54,7 @@ def run_replay(
     asked, judges, created = _checked_replay(database, request)
     end = _run(database, REPLAY_FLOW, asked, judges, ephemeral=ephemeral, say=say, progress=progress)
     report: ReplayReport = end.result
-    return replace(report, created=created, url=end.url), end
+    return replace(report, created=created, url=end.url)
 
 
 def run_experiment(
@@ -64,12 +64,12 @@ def run_experiment(
     ephemeral: bool = False,
     say: Say = lambda _: None,
     progress: Move | None = None,
-) -> tuple[ExperimentReport, FlowEnd]:
+) -> ExperimentReport:
     """Run an experiment here, and wait (see `run_replay`)."""
     asked, judges = _checked_experiment(database, request)
     end = _run(database, EXPERIMENT_FLOW, asked, judges, ephemeral=ephemeral, say=say, progress=progress)
     report: ExperimentReport = end.result
-    return replace(report, url=end.url), end
+    return replace(report, url=end.url)
 
 
 def hand_over_replay(database: Database, request: ReplayRequest) -> HandedOver:

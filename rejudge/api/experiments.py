@@ -72,7 +72,7 @@ class Experiments:
         """
         from rejudge.tasks.runs import run_experiment
 
-        return run_experiment(self._database, request, ephemeral=ephemeral, say=say, progress=progress)[0]
+        return run_experiment(self._database, request, ephemeral=ephemeral, say=say, progress=progress)
 
     def compare(self, reference: str, **options: Any) -> Comparison:
         """The comparison of a run (``name@2``, ``name@latest`` or a bare name), out of what is stored now.

@@ -44,7 +44,7 @@ class Replays:
         """
         from rejudge.tasks.runs import run_replay
 
-        return run_replay(self._database, request, ephemeral=ephemeral, say=say, progress=progress)[0]
+        return run_replay(self._database, request, ephemeral=ephemeral, say=say, progress=progress)
 
     def get(self, reference: str | int) -> Replay:
         """A replay by number, id, or the id of its result session."""
