@@ -48,8 +48,14 @@ def twelve(commands: Commands) -> Commands:
 
 
 @pytest.fixture
-def twelve_anywhere(home: Path, tmp_path: Path, database: Database) -> Commands:
-    """The same on SQLite and on PostgreSQL."""
-    fill(database, 12)
+def commands_anywhere(home: Path, tmp_path: Path, database: Database) -> Commands:
+    """Commands in an empty folder, on SQLite and on PostgreSQL."""
     url = database.url.render_as_string(hide_password=False)
     return Commands(tmp_path, environment(home, REJUDGE_DATABASE_URL=url))
+
+
+@pytest.fixture
+def twelve_anywhere(commands_anywhere: Commands, database: Database) -> Commands:
+    """A store that holds twelve sessions, on either."""
+    fill(database, 12)
+    return commands_anywhere

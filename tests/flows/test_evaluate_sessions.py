@@ -266,6 +266,19 @@ def evaluate(session, *, folder: str):
 """
 
 
+def spans_of_waiting_calls(twelve: Commands) -> Path:
+    """Twelve calls of a slow evaluator, each with its begin and end in a file of this folder."""
+    spans = twelve.folder / "spans"
+    spans.mkdir()
+    register(twelve, WAITING, "evaluate")
+    params = json.dumps({"folder": str(spans)})
+    ended = twelve(
+        "session", "evaluate", "--all", *evaluators("evaluate@1"), "--params", f"evaluate@1={params}", "--json"
+    )
+    assert (ended.code, ended.document["scored"]) == (0, 12), ended.out
+    return spans
+
+
 @pytest.mark.parametrize(
     ("workers", "limit", "most"),
     [(1, None, 8), (2, 2, 2)],
@@ -279,14 +292,7 @@ def test_slow_evaluators_wait_together_within_the_limit_of_their_backend(
     if limit is not None:
         post(f"{api}/v2/concurrency_limits/", {"name": "rejudge-desk", "limit": limit})
     try:
-        spans = twelve.folder / "spans"
-        spans.mkdir()
-        register(twelve, WAITING, "evaluate")
-        params = json.dumps({"folder": str(spans)})
-        ended = twelve(
-            "session", "evaluate", "--all", *evaluators("evaluate@1"), "--params", f"evaluate@1={params}", "--json"
-        )
-        assert (ended.code, ended.document["scored"]) == (0, 12), ended.out
+        spans = spans_of_waiting_calls(twelve)
         assert 1 < most_at_once(spans) <= most
     finally:
         if limit is not None:
@@ -297,14 +303,7 @@ def test_slow_evaluators_begin_no_faster_than_the_rate_of_their_backend(twelve: 
     api = served("up", "--json").document["api_url"]
     post(f"{api}/v2/concurrency_limits/", {"name": "rejudge-desk", "limit": 2, "slot_decay_per_second": 4})
     try:
-        spans = twelve.folder / "spans"
-        spans.mkdir()
-        register(twelve, WAITING, "evaluate")
-        params = json.dumps({"folder": str(spans)})
-        ended = twelve(
-            "session", "evaluate", "--all", *evaluators("evaluate@1"), "--params", f"evaluate@1={params}", "--json"
-        )
-        assert (ended.code, ended.document["scored"]) == (0, 12), ended.out
+        spans = spans_of_waiting_calls(twelve)
     finally:
         post(f"{api}/v2/concurrency_limits/rejudge-desk", None)
     began = sorted(json.loads(file.read_text())[0] for file in spans.iterdir())

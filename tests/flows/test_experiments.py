@@ -6,7 +6,6 @@ import json
 import signal
 import urllib.request
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ import pytest
 from rejudge.report.html import embedded
 from rejudge.store.engine import Database
 from tests.api.replays import lines, record, register
-from tests.flows.commands import Commands, end_group, environment, wait_until
+from tests.flows.commands import Commands, end_group, wait_until
 from tests.replay.build import running_in
 
 DESK = """
@@ -50,10 +49,9 @@ def desk(commands: Commands) -> Commands:
 
 
 @pytest.fixture
-def desk_anywhere(home: Path, tmp_path: Path, database: Database) -> Commands:
+def desk_anywhere(commands_anywhere: Commands, database: Database) -> Commands:
     """The same on SQLite and on PostgreSQL."""
-    url = database.url.render_as_string(hide_password=False)
-    return filled(database, Commands(tmp_path, environment(home, REJUDGE_DATABASE_URL=url)))
+    return filled(database, commands_anywhere)
 
 
 def filled(database: Database, commands: Commands) -> Commands:

@@ -17,7 +17,7 @@ from rejudge.models.session import Session, SessionView
 from rejudge.store.engine import Database
 from rejudge.store.writing import Placement, save_recordings
 from tests.api.replays import TALK, lines, record, register
-from tests.flows.commands import Commands, end_group, environment, wait_until
+from tests.flows.commands import Commands, end_group, wait_until
 from tests.replay.build import running_in
 
 SLOW = """
@@ -73,10 +73,9 @@ def desk(commands: Commands) -> Commands:
 
 
 @pytest.fixture
-def desk_anywhere(home: Path, tmp_path: Path, database: Database) -> Commands:
+def desk_anywhere(commands_anywhere: Commands, database: Database) -> Commands:
     """The same on SQLite and on PostgreSQL."""
-    url = database.url.render_as_string(hide_password=False)
-    return filled(database, Commands(tmp_path, environment(home, REJUDGE_DATABASE_URL=url)))
+    return filled(database, commands_anywhere)
 
 
 def filled(database: Database, commands: Commands) -> Commands:
