@@ -125,7 +125,7 @@ def without_proxy(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def reach_this_machine() -> None:
-    """Set them for this process, and so for the ones it starts."""
+    """Set the variables of `without_proxy` for this process, and so for the ones it starts."""
     os.environ.update(without_proxy(os.environ))
 
 
