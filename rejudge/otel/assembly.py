@@ -22,7 +22,7 @@ from rejudge.otel.packing import pack
 from rejudge.otel.settling import is_ai, settle
 from rejudge.otel.shallow import shallow
 from rejudge.otel.span import LogRecord, Span
-from rejudge.otel.ties import untie
+from rejudge.otel.ties import order_tied_tools
 from rejudge.otel.totals import session_facts
 from rejudge.otel.tree import Item, distinct, distinct_records, plant
 
@@ -78,7 +78,7 @@ def items_of(group: Group) -> list[Item]:
 def _settled(spans: Iterable[Span], records: list[LogRecord]) -> list[Item]:
     items = plant(distinct(spans), records)
     settle(items)
-    untie(items)
+    order_tied_tools(items)
     return items
 
 

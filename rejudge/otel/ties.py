@@ -9,7 +9,7 @@ from rejudge.otel.facts import messages_after
 from rejudge.otel.tree import Item
 
 
-def untie(items: list[Item]) -> None:
+def order_tied_tools(items: list[Item]) -> None:
     """Put tools that are tied behind one call in order; everything else stays where it is."""
     call: Item | None = None
     start = 0
