@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 import orjson
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rejudge.models.evaluation import EvaluationResult
@@ -75,10 +75,16 @@ def test_bounded_text_keeps_both_ends(text: str, extra: int) -> None:
 
 
 @given(st.recursive(st.none() | st.integers() | st.text(alphabet=st.characters()), st.lists, max_leaves=8))
+@example("a NUL: \0")
+@example("no NUL, only its name: \\u0000")
 def test_every_frame_can_be_sent(value: Any) -> None:
-    text = encoded([1, value])
-    assert b"\\u0000" not in text
-    orjson.loads(text)
+    assert [text for text in texts_in(orjson.loads(encoded([1, value]))) if "\0" in text] == []
+
+
+def texts_in(value: Any) -> list[str]:
+    if isinstance(value, list):
+        return [text for item in value for text in texts_in(item)]
+    return [value] if isinstance(value, str) else []
 
 
 # What the body of an evaluator does, and how the scoring ends.
